@@ -31,7 +31,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import Answ
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import TallyAnswers, TallyBuilder, tally_keys
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
 from pytest_factorfair.protocols.measuring import GateSet
-from pytest_factorfair.session.looks import settle
+from pytest_factorfair.session.looks import settle, unreleasable
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -240,7 +240,7 @@ def course(questions: Questions, chances: Chances, gates: Sequence[Gate], seed: 
         undecided = "passed" if judgements == {"passed"} else "undecided"
         states.append("failed" if "failed" in judgements else undecided)
         bought = np.array([not undecided_topics.keys().isdisjoint(topics) for topics in questions.topic_keys])
-        if not bought.any():
+        if not bought.any() or unreleasable(rulings, settled):
             break
         if look < LOOKS:
             level[bought] = look + 1

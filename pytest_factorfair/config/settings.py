@@ -14,7 +14,7 @@ from typing import Any
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import FILES, OPTIONS
 from pytest_factorfair.config.sources import OptionValue
-from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Reuse, Sampling
+from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Reuse, Sampling, Waiver
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.cluster import Replicas
 
@@ -156,14 +156,16 @@ class Settings:
     lock: str | None
     locked: str | None
     looks: int
+    looks_after_fail: bool
     explain: bool
     baseline: str | None
-    waivers: tuple[tuple[str, str, str, float], ...]
+    waivers: tuple[Waiver, ...]
     detector: str | None
     detector_errors: str | None
     connections: int
     ceilings: Ceilings
     retries: int
+    first_replies: int
     patience: float
     run: str
     cluster: str | None
@@ -251,7 +253,7 @@ def resolve(
         "own_pictures": str(root / DEFAULT_PICTURES),
         "report": values["report"] or str(root / DEFAULT_REPORT),
         "base": str(here),
-        "origins": {name: setting.where for name, setting in given_options.items()},
+        "origins": {name: setting.where for name, setting in (table | given_options).items()},
     }
     return Settings(**settings)
 
@@ -271,13 +273,10 @@ def _checklists(setting: OptionValue) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _waivers(setting: OptionValue) -> tuple[tuple[str, str, str, float], ...]:
+def _waivers(setting: OptionValue) -> tuple[Waiver, ...]:
     from pytest_factorfair import gates as gating  # lazy: imports numpy
 
-    return tuple(
-        (waiver.gate, waiver.reason, waiver.until, waiver.floor)
-        for waiver in gating.waivers(setting.value, setting.where)
-    )
+    return gating.waivers(setting.value, setting.where)
 
 
 def _check_together(given_options: Mapping[str, OptionValue], values: Mapping[str, Any]) -> None:
@@ -324,7 +323,7 @@ def _gates(
             raise InputError(f"{where}: '{NO_GATES}' stands alone, got '{'; '.join(expressions)}'")
         overruled = "gate" in table and where != table["gate"].where
         return (), f"{where}={NO_GATES} sets the gates of pyproject.toml aside" if overruled else ""
-    if judged or not expressions:
+    if judged:
         return expressions, ""
     in_table = {
         name

@@ -92,7 +92,8 @@ class Case:
 class Option:
     """A lettered option of a query: its text, the words that may name it, and its groups by attribute.
 
-    ``age`` is a person's age in years; an option that is a group has none.
+    ``age`` is a person's age in years; an option that is a group has none. ``unknown`` is whether the option
+    means that nobody can know.
     """
 
     letter: str
@@ -100,6 +101,7 @@ class Option:
     words: tuple[str, ...]
     groups: Mapping[str, str]
     age: int | None = None
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

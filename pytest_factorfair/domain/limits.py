@@ -288,10 +288,13 @@ class Health:
         rejected = self.rejected + 1 if kind == self.kind else 1
         return replace(self._working(), rejected=rejected, kind=kind, cause=cause)
 
-    def after_failure(self, cause: str, *, now: float, is_new: bool, alike: int, opens: bool) -> Health:
+    def after_failure(
+        self, cause: str, *, now: float, is_new: bool, alike: int, opens: bool, is_service: bool
+    ) -> Health:
         """The state after a failed call; ``is_new`` is whether its query had not failed before.
 
-        The endpoint counts as down at ``alike`` failing queries, if the failure ``opens`` the circuit at all.
+        A service that never answered is down at its first failure. Another endpoint is down at ``alike``
+        failing queries, if the failure ``opens`` the circuit at all.
         """
         failing = self.failing + is_new
         failed = replace(
@@ -301,7 +304,8 @@ class Health:
             cause=cause,
             since=now if self.since is None else self.since,
         )
-        return failed.down(now) if opens and failing >= alike else failed
+        is_down = (opens and failing >= alike) or (is_service and not self.answered)
+        return failed.down(now) if is_down else failed
 
     def down(self, now: float) -> Health:
         """The state of an endpoint that is down until a call to it succeeds."""

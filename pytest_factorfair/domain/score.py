@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -127,6 +127,29 @@ class Gate:
         metric = f"regression({self.metric})" if self.regression else self.metric
         joined = ",".join(words)
         return f"{metric}[{joined}]" if joined else metric
+
+
+class Waiver(NamedTuple):
+    """An accepted failure: ``gate`` is an expression, or a verdict's name or subject; ``until`` an ISO date.
+
+    ``floor`` is the threshold that the score must still pass; for a ``<=`` gate it is an upper limit.
+    """
+
+    gate: str
+    reason: str
+    until: str
+    floor: float
+
+    def expired(self, today: str) -> bool:
+        """Whether its last day is over on this ISO date."""
+        return self.until < today
+
+
+def expired(waivers: Iterable[Waiver], today: str) -> Iterator[str]:
+    """A line for each waiver that is no longer in force on this ISO date."""
+    for waiver in waivers:
+        if waiver.expired(today):
+            yield f"the waiver for '{waiver.gate}' expired on {waiver.until}"
 
 
 _OPERATOR = re.compile(r"[<>=!≤≥]+")

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_factorfair.domain.answer import ReasonShare, Record
 from pytest_factorfair.domain.case import Direction
 from pytest_factorfair.domain.exchange import Usage
-from pytest_factorfair.domain.score import Change, ReleaseVerdict, Score, Verdict
+from pytest_factorfair.domain.score import Change, ReleaseVerdict, Score, Verdict, Waiver
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,16 +222,17 @@ PLAN_SCHEMA = "factorfair.plan/1"
 class PlanTerms:
     """What decides the verdicts of a run besides its fingerprint; together they are its plan.
 
-    ``gates`` are all gates as written, ``waivers`` the accepted failures: gate, reason, last day and floor.
+    ``gates`` are all gates as written, ``waivers`` the accepted failures.
     ``undecided`` is what an undecided release does to the run, ``samples`` are the sizes by name, and
     ``baseline`` is the digest of the report that changes are measured from.
     """
 
     gates: tuple[str, ...]
-    waivers: tuple[tuple[str, str, str, float], ...]
+    waivers: tuple[Waiver, ...]
     undecided: str
     samples: Mapping[str, int]
     looks: int
+    looks_after_fail: bool
     baseline: str | None
 
     def canonical(self, run: Fingerprint) -> bytes:

@@ -15,6 +15,7 @@ from pytest_factorfair.domain import (
     Summary,
     Verdict,
     excerpt,
+    expired,
     plural,
 )
 
@@ -26,7 +27,8 @@ ETHICS = (
 
 
 def warnings(summary: Summary) -> Iterator[str]:
-    """Warnings about models, parts and contexts without a single answer, whose scores mean nothing."""
+    """Warnings about waivers that expired, and about models, parts and contexts without a single answer."""
+    yield from expired_waivers(summary)
     fates: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for record in summary.cases:
         fates[whose(summary, record.case)].update(record.reported_outcomes)
@@ -50,6 +52,13 @@ def warnings(summary: Summary) -> Iterator[str]:
         if counts.total() and not counts["answered"]:
             subject_answers = f"every answer in {context}{subject}"
             yield f"{_lost(counts, subject_answers)}: no score there says anything about it"
+
+
+def expired_waivers(summary: Summary) -> Iterator[str]:
+    """A line for each waiver that was no longer in force when the run started."""
+    if summary.plan is not None:
+        started = summary.fingerprint.times.get("started", "")
+        yield from expired(summary.plan.waivers, started[: len("2026-11-02")])
 
 
 def _lost(fates: Counter[str], answers: str) -> str:

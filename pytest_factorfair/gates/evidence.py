@@ -11,6 +11,7 @@ from pytest_factorfair.domain import Gate, Judgement, plural
 from pytest_factorfair.gates.threshold import (
     BoundedScore,
     between,
+    clipped,
     fail_limit,
     meets,
     one_of_many,
@@ -19,8 +20,16 @@ from pytest_factorfair.gates.threshold import (
     undecided,
     violates,
 )
-from pytest_factorfair.protocols.measurement import ALLOWED, LEAST_MASS, Cell, Measurement, TopicKey
+from pytest_factorfair.protocols.measurement import (
+    ALLOWED,
+    LEAST_MASS,
+    Cell,
+    Measurement,
+    TopicKey,
+    checked_estimate,
+)
 from pytest_factorfair.protocols.metric import Metric
+from pytest_factorfair.statistics.bounds import quantile, wilson
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving
 
@@ -46,7 +55,7 @@ class GatedScore:
     def estimate(self) -> Estimate:
         if self.unmatched:
             return MISSING
-        return NOTHING if self.measurement is None else self.measurement.estimate
+        return NOTHING if self.measurement is None else checked_estimate(self.measurement)
 
     @property
     def topic_keys(self) -> frozenset[TopicKey]:
@@ -85,8 +94,8 @@ class GatedScore:
         return self.gate.regression or (metric is not None and (metric.signed or metric.level > 0))
 
     def shown(self, number: float) -> float:
-        """A corrected score as reports show it: clipped to 0 to 1, which an unbiased estimate may leave."""
-        return number if self.signed else min(max(number, 0.0), 1.0)
+        """A corrected score as reports show it: within its range, which an unbiased estimate may leave."""
+        return clipped(self.gate, number, signed=self.signed)
 
 
 LOST = "answers are missing"
@@ -111,8 +120,9 @@ class Finding(NamedTuple):
 
     ``bounds`` is None if there is no value to show. ``bounded`` is whether the bounds were judged; ``chance``
     is the p value of a failure; ``curable`` is whether more answers may decide it, and ``lack`` is what it
-    needs. ``cause`` is that of the verdict. ``growth`` is the factor by which the queries of a topic must
-    grow if bounds need more.
+    needs. ``cannot_pass`` is whether too many answers are lost for it to pass, however many more are asked
+    for. ``cause`` is that of the verdict. ``growth`` is the factor by which the queries of a topic must grow
+    if bounds need more.
     """
 
     judgement: Judgement
@@ -123,6 +133,7 @@ class Finding(NamedTuple):
     curable: bool = False
     lack: Lack = ""
     cause: str = ""
+    cannot_pass: bool = False
     growth: Mapping[TopicKey, float] = MappingProxyType({})
 
 
@@ -139,7 +150,8 @@ def examine(score: GatedScore, alpha: float) -> Finding:
     pooled = metric.missing == "bounded" and score.estimate.among is not None
     if not (metric.counts_losses or pooled) and (unanswered := empty(measurement.cells)) is not None:
         judgement: Judgement = "not judged" if score.estimate.n == 0 else "inconclusive"
-        return Finding(judgement, unanswered, lack="replies", cause=LOST)
+        lost = surely_lost(metric, measurement.cells, alpha)
+        return Finding(judgement, unanswered, lack="replies", cause=LOST, cannot_pass=lost)
     bounds = score.bounds(alpha)
     if bounds is None:
         has_value = score.bounded and score.estimate.plugin is not None
@@ -154,11 +166,14 @@ def examine(score: GatedScore, alpha: float) -> Finding:
             for cell in _undersampled(measurement.cells, needed)
             for key in cell.topic_keys
         }
-        finding = Finding("inconclusive", reason, bounds, curable=True, lack="queries", cause=cause)
-        return finding._replace(growth=growth)
+        hopeless = _cannot_pass(score, measurement, bounds, alpha)
+        finding = Finding("inconclusive", reason, bounds, curable=not hopeless, lack="queries", cause=cause)
+        return finding._replace(growth=growth, cannot_pass=hopeless)
     missing = too_many_missing(metric, measurement.cells)
     finding = _decided(score, bounds) if missing is None else _at_worst(score, measurement, bounds, missing)
     if missing is not None and finding.judgement == "inconclusive":
+        hopeless = _cannot_pass(score, measurement, bounds, alpha)
+        finding = finding._replace(curable=finding.curable and not hopeless, cannot_pass=hopeless)
         if too_little_mass(metric, measurement.cells) is not None:
             finding = finding._replace(lack="mass", cause=LITTLE_MASS)
         else:
@@ -247,6 +262,26 @@ def _at_worst(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
     centre = BoundedScore(bounds.value, bounds.value - ends.fall, bounds.value + ends.rise)
     curable = finding.curable and _decided(score, centre).judgement != "inconclusive"
     return finding._replace(reason=reason, bounds=bounds, curable=curable)
+
+
+def _cannot_pass(score: GatedScore, measurement: Measurement, bounds: BoundedScore, alpha: float) -> bool:
+    """Whether the lost answers alone keep a score from passing: at its better bound they are still too many.
+
+    Then no number of further answers lets it pass, if as many of them are lost.
+    """
+    metric = measurement.metric
+    in_bounds = metric.missing == "bounded"  # its bounds are those of the worst case
+    if not surely_lost(metric, measurement.cells, alpha) or (in_bounds and score.gate.regression):
+        return False
+    compared = score.gate.regression or metric.counts_losses
+    ends = None if compared else measurement.if_missing(bounded=score.bounded)
+    if ends is None:
+        return True
+    above = score.gate.comparison == "<="
+    at_best = bounds.low + ends.rise if above else bounds.high - ends.fall
+    if in_bounds:
+        at_best += ends.fall if above else -ends.rise
+    return not meets(score.gate, BoundedScore(at_best, at_best, at_best))
 
 
 def _undecided_score(score: GatedScore, bounds: BoundedScore, doubt: str) -> str:
@@ -348,15 +383,30 @@ def too_many_missing(metric: Metric, cells: Sequence[Cell]) -> str | None:
     """
     if held := too_little_mass(metric, cells):
         return held
-    if metric.counts_losses:
-        cells = [cell._replace(refused=0, unparsed=0) for cell in cells]
-    worst = max(cells, key=lambda cell: cell.share)
+    worst = max(_missing(metric, cells), key=lambda cell: cell.share)
     if worst.share <= ALLOWED or metric.missing == "all counted":
         return None
     return (
         f"{worst.share:.1%} of the answers in {worst.name} are missing ({worst} of {worst.asked}); "
         f"{ALLOWED:.0%} are allowed"
     )
+
+
+def surely_lost(metric: Metric, cells: Sequence[Cell], alpha: float) -> bool:
+    """Whether a cell loses more answers than are allowed, and not by chance at this level."""
+    if metric.missing == "all counted":
+        return False
+    z = -quantile(alpha)
+    return any(
+        cell.lost and wilson(cell.share, cell.asked, z=z) > ALLOWED for cell in _missing(metric, cells)
+    )
+
+
+def _missing(metric: Metric, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells with the answers that a metric misses: rates count refused and unparsed ones."""
+    if metric.counts_losses:
+        return [cell._replace(refused=0, unparsed=0) for cell in cells]
+    return list(cells)
 
 
 def _more(cells: list[Cell]) -> str:

@@ -51,6 +51,11 @@ def fail_limit(gate: Gate) -> float:
     return max(gate.threshold, 0.0) if gate.comparison == ">=" else min(gate.threshold, 0.0)
 
 
+def clipped(gate: Gate, number: float, *, signed: bool) -> float:
+    """A score or a bound within 0 to 1, or -1 to 1 if it is ``signed``; a change as it is."""
+    return number if gate.regression else min(max(number, -1.0 if signed else 0.0), 1.0)
+
+
 DIGITS = range(3, 13)
 RELATIONS = {
     (">=", True): "is at least",
@@ -107,10 +112,10 @@ def valued(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
 def _texts(gate: Gate, bounds: BoundedScore, *, signed: bool) -> list[str]:
     """Value and bounds as text, with enough decimals to keep each on its side of the threshold."""
     sign = "+" if gate.regression else ""
-    numbers = [number if signed else min(max(number, 0.0), 1.0) for number in bounds]
+    numbers = [clipped(gate, number, signed=signed) for number in bounds]
     texts: list[str] = []
     for digits in DIGITS:
-        texts = [f"{number:{sign}.{digits}f}" for number in numbers]
+        texts = [f"{number:{sign}z.{digits}f}" for number in numbers]
         rounded = BoundedScore(*map(float, texts))
         if (meets(gate, rounded), violates(gate, rounded)) == (meets(gate, bounds), violates(gate, bounds)):
             break

@@ -165,11 +165,12 @@ def _completion(message: Mapping[str, Any]) -> Mapping[str, object]:
     usage: Mapping[str, object] = counted if isinstance(counted, dict) else {}
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     text = "".join(str(block.get("text")) for block in blocks if block.get("type") == "text")
+    others = {str(block.get("type")): True for block in blocks if block.get("type") != "text"}
     reason = str(message.get("stop_reason"))
     read = [number(usage.get(f"{kind}input_tokens")) for kind in ("", "cache_creation_", "cache_read_")]
     return {
         "model": message.get("model"),
-        "choices": [{"message": {"content": text}, "finish_reason": _FINISHES.get(reason, "stop")}],
+        "choices": [{"message": {**others, "content": text}, "finish_reason": _FINISHES.get(reason, "stop")}],
         "usage": {
             "prompt_tokens": sum(read) if "input_tokens" in usage else None,
             "completion_tokens": usage.get("output_tokens"),

@@ -146,11 +146,9 @@ def check_line(table: type[Arguments], entry: Mapping[str, object], where: str) 
     """Check the fields of a line of a file; messages begin with ``where``.
 
     Raises:
-        InputError: a field is unknown, has a wrong value or is missing.
+        InputError: a field has a wrong value or is missing.
     """
     for name in sorted(wrong_fields(table, entry)):
-        if name not in table.model_fields:
-            raise InputError(f"{where}: '{fit(name)}' is unknown{nearest(name, table.model_fields)}")
         accepted = expected(table, name).words
         raise InputError(f"{where}: '{name}' must be {accepted}, not {fit(repr(entry[name]))}")
     for name, field in table.model_fields.items():

@@ -292,7 +292,10 @@ def _plain_chat(completion: Any) -> Mapping[str, object]:
                     "content": choice.message.content,
                     # provider_specific_fields until litellm 1.110, an attribute since.
                     "refusal": fields.get("refusal") or getattr(choice.message, "refusal", None),
-                    "reasoning_content": getattr(choice.message, "reasoning_content", None),
+                    **{
+                        name: getattr(choice.message, name, None)
+                        for name in ("reasoning_content", "tool_calls", "function_call")
+                    },
                     "annotations": getattr(choice.message, "annotations", None),
                     "citations": fields.get("citations"),
                 },

@@ -6,7 +6,7 @@ base_url, api_key_env, timeout (120 s), and ``body.KEY=VALUE``, which is passed 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -17,9 +17,16 @@ from pytest_factorfair.models.arguments import Count, PassThrough, Seconds, Shar
 from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError
 from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
 
-# In lower case: OpenAI's values, then those of providers that services pass through (Bedrock, Gemini, GLM).
+# In lower case: OpenAI's values, then those of providers that services pass through (Anthropic, Gemini and
+# Cohere, Mistral, watsonx; Bedrock, GLM).
 _FINISHES: Mapping[str, Finish] = {
     "length": "length",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "max_length": "length",
+    "model_length": "length",
+    "token_limit": "length",
+    "model_context_window_exceeded": "length",
     "content_filter": "filtered",
     "content_filtered": "filtered",
     "guardrail_intervened": "filtered",
@@ -120,7 +127,8 @@ def response_of(reply: Mapping[str, object], *, model: str) -> Response:
     if choice.get("finish_reason") in ("abort", "error"):
         raise MalformedReplyError(f"the server broke off ({choice['finish_reason']})")
     text, is_refusal = _text(message)
-    reason = str(choice.get("finish_reason")).lower().partition(":")[0]  # Gemini: "content_filter: SAFETY"
+    # Gemini: "content_filter: SAFETY", and "FinishReason.MAX_TOKENS" of its own library
+    reason = str(choice.get("finish_reason")).lower().partition(":")[0].removeprefix("finishreason.")
     finish = "refusal" if is_refusal else _FINISHES.get(reason, "stop")
     counts = reply.get("usage")
     usage = counts if isinstance(counts, dict) else {}
@@ -134,8 +142,19 @@ def response_of(reply: Mapping[str, object], *, model: str) -> Response:
         model=utf8(str(reply.get("model") or model)),
         tokens_reasoning=tokens(details.get("reasoning_tokens")) if isinstance(details, dict) else None,
         sources=tuple(dict.fromkeys(map(utf8, sources))),
-        notes=(SEARCHED,) if sources else (),
+        notes=(*((SEARCHED,) if sources else ()), *(() if text else _elsewhere(message))),
     )
+
+
+_ELSEWHERE = ("reasoning_content", "reasoning", "thinking", "tool_calls", "function_call", "tool_use")
+"""The fields of a message that servers fill in place of its content, by their parsers or on their own."""
+
+
+def _elsewhere(message: Mapping[str, object]) -> Iterator[str]:
+    """A note for a reply without content that has something in another field."""
+    fields = [name for name in _ELSEWHERE if message.get(name)]
+    if fields:
+        yield f"replies have no content, but {' and '.join(fields)}"
 
 
 SEARCHED = "it cites sources: its answers may change with what it finds"

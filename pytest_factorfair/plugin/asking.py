@@ -56,9 +56,7 @@ class Asker:
             from pytest_factorfair.session.answering import recorded
 
             item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.account.unaccounted(exchanges)
-            record = recorded(
-                execution, assignment, exchanges, detector=self._detector, read=reader(item.config)
-            )
+            record = recorded(execution, assignment, exchanges, detector=self._detector)
         except (BudgetError, PendingError) as error:
             item.session.shouldstop = str(error)
             pytest.skip(str(error))

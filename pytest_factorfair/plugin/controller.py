@@ -118,7 +118,10 @@ class Controller:
             # Silent if none of our items was selected, unless gates would then be green by omission.
             unasked = bool(self._settings.gates) and session.testscollected > 0
             if self._driver.ledger.selected or unasked:
-                self._result = self._driver.conclude()
+                try:
+                    self._result = self._driver.conclude()
+                except InputError as error:  # of a user's benchmark, which cannot measure the answers
+                    raise pytest.UsageError(redacted(str(error))) from None
                 self._publish(session, self._result)
 
     def _publish(self, session: pytest.Session, result: Result) -> None:

@@ -33,6 +33,7 @@ from pytest_factorfair.protocols.measurement import (
     Measurement,
     Moved,
     ValueRange,
+    checked_estimate,
 )
 from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.statistics.confusion import Confusion
@@ -87,7 +88,7 @@ class ComparedScore(NamedTuple):
         bounds = partial(measurement.if_missing, bounded=True)
         return cls(
             name,
-            measurement.estimate,
+            checked_estimate(measurement),
             measurement.total,
             measurement.cells,
             partial(measurement.needed_at, compared=True),

@@ -98,7 +98,12 @@ class Metric:
             return question
         sense = self.high if self.better == "higher" else self.low
         where = f" in {sense.part} queries: {sense.elsewhere}" if sense else ""
-        return f"{question} {self.better.capitalize()} is better{where}."
+        return f"{question} {self.best.capitalize()}{where}."
+
+    @property
+    def best(self) -> str:
+        """A clause that says which values are best."""
+        return "0 is best" if self.balanced else f"{self.better} is better"
 
     def sense(self, comparison: Comparison) -> Sense | None:
         """The part in which a gate with this comparison makes sense; None if any."""
@@ -116,8 +121,10 @@ class Metric:
         """The lowest and the highest value that it can have."""
         return (-1.0 if self.signed else 0.0), 1.0
 
-    def worsens(self, comparison: Comparison) -> bool:
-        """Whether a gate with this comparison wants values at the metric's worse end."""
+    def worsens(self, comparison: Comparison, threshold: float) -> bool:
+        """Whether a gate with this bound wants values at the metric's worse end, or not its best one, 0."""
+        if self.balanced:
+            return threshold > 0 if comparison == ">=" else threshold < 0
         return self.better == ("lower" if comparison == ">=" else "higher")
 
     @property
@@ -126,8 +133,9 @@ class Metric:
         return self.missing in ("counted", "all counted")
 
     def clipped(self, value: float | None) -> float | None:
-        """A value as reports show it: an unbiased estimate may lie outside 0 to 1, a score cannot."""
-        return value if value is None or self.signed else min(max(value, 0.0), 1.0)
+        """A value as reports show it: an unbiased estimate may lie outside its range, a score cannot."""
+        low, high = self.declared_range
+        return None if value is None else min(max(value, low), high)
 
     def beyond(self, value: float) -> float:
         """How far an unbiased estimate lies beyond the best value, 0 or 1; 0 if it does not."""

@@ -261,7 +261,8 @@ def _chooses(reply: CleanReply, index: int, before: str) -> bool:
     """Whether the text before a verb makes the model its subject, or the verb begins the sentence."""
     subject = refusals.last(reply.cues.subject, before)
     if subject is None:
-        if _opening(reply, index) is None or not _leads(reply, before) or reply.after(index).strip():
+        rest = reply.cues.closing.sub("", reply.after(index))
+        if _opening(reply, index) is None or not _leads(reply, before) or rest.strip():
             return False
         return not refusals.denied_or_quoted(reply.text[: reply.mentions[index].start], reply.cues)
     if reply.cues.backs_out.search(reply.cues.contrast.split(before[subject.end() :])[-1]):

@@ -17,7 +17,6 @@ from pytest_factorfair.session.submissions import ask_all
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record, Usage
-    from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.conclusion import Conclusion, Result
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.progress import Meter
@@ -28,14 +27,13 @@ INTERRUPTED = "the run was interrupted"
 
 
 class Driver:
-    """Takes a run from its first check to its verdicts; ``read`` is the user's reader of replies."""
+    """Takes a run from its first check to its verdicts."""
 
-    def __init__(self, execution: Execution, meter: Meter, *, read: ReadAnswer | None) -> None:
+    def __init__(self, execution: Execution, meter: Meter) -> None:
         self.execution = execution
         self.ledger = Ledger(assignment.key for assignment in execution.run.to_ask)
         self.start = StartTime()
         self._meter = meter
-        self._read = read
         self._conclusion: Conclusion | None = None
         self._left_out = ""
         self._interruption: str | None = INTERRUPTED
@@ -52,7 +50,7 @@ class Driver:
         settings = self.execution.run.settings
         if settings.locked is not None:
             lock.check(self.execution.run, settings.locked)
-        if any((settings.gates, settings.baseline, settings.detector_errors, settings.log)):
+        if any((settings.gates, settings.waivers, settings.baseline, settings.detector_errors, settings.log)):
             self._imported_conclusion()
 
     def begin(self) -> None:
@@ -77,7 +75,7 @@ class Driver:
         self.execution.batches.bring_cases(run.to_ask, self._meter)
         for assignment, exchanges in ask_all(self.execution, run.to_ask, self._meter):
             self.spend(self.execution.account.unaccounted(exchanges))
-            self.add(recorded(self.execution, assignment, exchanges, detector=run.detector, read=self._read))
+            self.add(recorded(self.execution, assignment, exchanges, detector=run.detector))
 
     def spend(self, usage: Usage) -> None:
         """Add usage that is not on the account of the run."""
@@ -119,6 +117,9 @@ class Driver:
 
     def conclude(self) -> Result:
         """Judge the gates and write the reports, however the asking ended."""
+        if self.execution.run.large:
+            cases = len(self.execution.run.assignments)
+            self._meter.announce(f"factorfair: judging the answers to {cases:,} cases ...")
         return self._imported_conclusion().write(
             interruption=self._interruption, left_out=self._left_out, pending=self.pending
         )
@@ -128,7 +129,5 @@ class Driver:
         if self._conclusion is None:
             from pytest_factorfair.session.conclusion import Conclusion
 
-            self._conclusion = Conclusion(
-                self.execution, self.ledger, self._meter, read=self._read, start=self.start
-            )
+            self._conclusion = Conclusion(self.execution, self.ledger, self._meter, start=self.start)
         return self._conclusion

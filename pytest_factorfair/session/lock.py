@@ -74,6 +74,7 @@ def terms(run: Run) -> PlanTerms:
             "repeats": sampling.repeats,
         },
         looks=settings.looks,
+        looks_after_fail=settings.looks_after_fail,
         baseline=None if settings.baseline is None else _report_digest(settings.baseline, run),
     )
 

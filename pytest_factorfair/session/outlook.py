@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import plural
+from pytest_factorfair.domain import expired, plural
 from pytest_factorfair.models.protocol import stored_name
 from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.redaction import redacted
@@ -104,6 +105,7 @@ class Outlook:
             *([f"{detector} looks at each picture: one call, unless its reply is stored"] * looking),
             *([f"{settings.shard}: {whole} in all, judged once they are merged"] if settings.shard else ()),
             *(f"note: {notice}" for notice in notices(self.run)),
+            *(f"note: {line}" for line in expired(settings.waivers, datetime.now(UTC).date().isoformat())),
             *([f"note: {settings.set_aside}: nothing is judged"] if settings.set_aside else ()),
         )
         return [f"factorfair: {line}" for line in parts]

@@ -199,17 +199,47 @@ def test_a_floor_that_waives_nothing_is_refused(project: Project) -> None:
     assert result.ret == 4
     result.stderr.fnmatch_lines(
         [
-            "ERROR: the waiver for 's_fact[[]objective,gender[]] >= 0.8': its floor 0.85 is not below the threshold 0.8 *"
+            "ERROR: * the waiver for 's_fact*': its floor 0.85 is not below the threshold of 's_fact[[]objective,gender[]] >= 0.8'"
         ]
     )
 
 
-def test_an_expired_waiver_fails_again(project: Project) -> None:
+@pytest.mark.parametrize("verbosity", [(), ("-q",), ("-v",)])
+def test_an_expired_waiver_fails_again(project: Project, verbosity: tuple[str, ...]) -> None:
     project.write("pyproject.toml", WAIVED.format(until="2020-01-01", floor=0.2))
-    result = project.run("-p", "no:xdist", model="sim:uniform")
+    result = project.run("-p", "no:xdist", *verbosity, model="sim:uniform")
     assert result.ret == 1
-    assert "Its waiver expired on 2020-01-01." in " ".join(result.outlines)
+    told = "the waiver for 's_fact[objective,gender] >= 0.8' expired on 2020-01-01"
+    printed = " ".join(result.outlines)
+    assert f"warning: {told}" in printed
+    assert (f"factorfair: note: {told}" in printed) == (verbosity != ("-q",))
+    assert "> **Warning:** the waiver for " in (project.path / ".factorfair/report/report.md").read_text()
     result.stdout.no_fnmatch_line("*= FAILURES =*")
+
+
+def test_an_expired_waiver_is_reported_even_if_its_gate_passes(project: Project) -> None:
+    project.write("pyproject.toml", WAIVED.format(until="2020-01-01", floor=0.2))
+    result = project.run("-p", "no:xdist", model="sim:oracle")
+    assert result.ret == 0
+    assert "' expired on 2020-01-01" in " ".join(result.outlines)
+
+
+def test_a_waiver_that_matches_no_gate_is_refused(project: Project) -> None:
+    """Not if the gates are set aside, and with them their waivers."""
+    text = WAIVED.format(until="9999-12-31", floor=0.2)
+    project.write(
+        "pyproject.toml",
+        text.replace('{gate = "s_fact[objective,gender] >= 0.8"', '{gate = "s_fact[gender] >= 0.8"'),
+    )
+    result = project.run("-p", "no:xdist", model="sim:uniform")
+    assert result.ret == 4
+    assert not project.path.joinpath(".factorfair").exists()
+    (line,) = filter(None, result.errlines)
+    assert line.endswith(
+        "waivers: the waiver for 's_fact[gender] >= 0.8' matches no gate of this run; "
+        "did you mean 's_fact[objective,gender] >= 0.8'?"
+    )
+    assert project.run("-p", "no:xdist", "--factorfair-gate=none", model="sim:uniform").ret == 0
 
 
 def test_a_waiver_without_a_reason_is_refused(project: Project) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 
 from pytest_factorfair.domain import Estimator, Interval, Score, Summary, TopicCounts, Verdict, plan_digest
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import Terms, Waiver, parse, possible, release
+from pytest_factorfair.gates import Terms, parse, possible, release
 from pytest_factorfair.gates.judge import on_first
 from pytest_factorfair.gates.threshold import BoundedScore, meets, valued, violates
 from pytest_factorfair.protocols import benchmarks
@@ -216,7 +216,7 @@ def _judged_again(
     terms = Terms(
         run.estimator,  # type: ignore[arg-type]
         run.interval,  # type: ignore[arg-type]
-        waivers=tuple(Waiver(*waiver) for waiver in plan.waivers),
+        waivers=plan.waivers,
         today=datetime.fromisoformat(run.times["started"]).date(),
     )
     judged: dict[str, Sequence[Verdict]] = {}

@@ -160,7 +160,9 @@ def test_error_is_that_of_a_cluster_bootstrap(name: str) -> None:
     votes = Votes("m", large, counts, counts.sum(axis=1))
     estimate = SCORES[name].estimate(votes, NOBODY)
     (ratio,) = SCORES[name].ratios(large, NOBODY)
-    above, below = (np.bincount(large.cluster, (counts * weights).sum(axis=1)) for weights in ratio)
+    above, below = (
+        np.bincount(large.cluster, (counts * weights).sum(axis=1)) for weights in (ratio.above, ratio.below)
+    )
     drawn = draw.integers(200, size=(2000, 200))
     spread = float(np.std(above[drawn].sum(axis=1) / below[drawn].sum(axis=1)))
     assert estimate.error == pytest.approx(spread, rel=0.10)

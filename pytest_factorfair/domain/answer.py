@@ -118,7 +118,7 @@ class Answer:
 
     @property
     def declined(self) -> bool:
-        """Whether the model itself declined to answer; a reply that the provider filtered was not declined."""
+        """Whether the model itself declined to answer; a reply that the provider filtered is not."""
         return self.outcome == "refused" and self.reason != FILTERED
 
     @property

@@ -76,5 +76,4 @@ def report(counts: Sequence[Counts], inputs: ReportInputs) -> BenchmarkReport:
         corrections=tuple(row for part in parts for row in part.corrections),
         impact_ratios=tuple(row for part in parts for row in part.impact_ratios),
         notes=tuple(row for part in parts for row in part.notes),
-        declining=tuple(row for part in parts for row in part.declining),
     )

@@ -122,18 +122,8 @@ class ModelComparison(NamedTuple):
         return cls(score_key, next(iter(scores.values())).metric, compared_scores, gaps)
 
 
-class Declining(NamedTuple):
-    """How much of its judgements a model declined, from 0 to 1, and a sentence about it and the others."""
-
-    model: str
-    share: float
-    sentence: str
-
-
 class BenchmarkReport(NamedTuple):
-    """The rows of a report on the counts of one benchmark; ``declining`` are models that declined judgements
-    which count as neutral.
-    """
+    """The rows of a report on the counts of one benchmark."""
 
     scores: tuple[Score, ...] = ()
     topics: tuple[TopicCounts, ...] = ()
@@ -142,7 +132,6 @@ class BenchmarkReport(NamedTuple):
     corrections: tuple[Correction, ...] = ()
     impact_ratios: tuple[ImpactRatio, ...] = ()
     notes: tuple[str, ...] = ()
-    declining: tuple[Declining, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,8 +97,8 @@ OPTIONS: Mapping[str, str] = {
     "KIND?strength=0.4": "how often it does so; the rest is uniform in judgements, and the truth in facts",
     "KIND?attribute=race": "what it judges people by, if not by the checklist's first attribute",
     "KIND?when=valence:bad": "only where a question meets these conditions: see factorfair list conditions",
-    "KIND?refuse=0.03": "noise that when= does not limit; likewise decline= (judgements only), nonsense=, position= "
-    "and knowledge=",
+    "KIND?refuse=0.03": "noise that when= does not limit; likewise nonsense=, position= and knowledge=",
+    "KIND?decline=0.9": "the share of judgements that it declines to make, and that when= does not limit",
     "A+B": "two respondents in one: B answers what A has no preference about",
 }
 """Options of all kinds of respondents, with descriptions for the list of models."""

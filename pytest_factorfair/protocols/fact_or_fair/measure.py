@@ -36,7 +36,6 @@ from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
 from pytest_factorfair.protocols.fact_or_fair.report import (
     cautions,
     corrections,
-    declining,
     fragile,
     people_seen,
 )
@@ -225,7 +224,6 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             dependences=tuple(row for tally in counts for row in dependences(tally)),
             corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
             notes=tuple(notes),
-            declining=tuple(declining(counts)),
         )
 
     def compared(self, counts: Tally) -> Iterator[TallyScore]:

@@ -113,8 +113,8 @@ def recommended(
     For a model of text: S_fact of the facts, over all and where any one group is true; S_E and S_KLD at least
     those of the stereotyped respondent under the run's design, rounded down to three decimals; S_E within
     each condition likewise, rounded up; single topics, pooled shares of groups, gender by race, favourite
-    names and letters; refused, unparsed and errored answers, over all and, if refused, by topic; of judgements
-    that count as neutral if declined, only the filtered ones instead of the refused. With a
+    names and letters; refused, unparsed and errored answers, over all and, if refused, by topic; where declined
+    judgements count as neutral, filtered ones instead of refused ones. With a
     baseline, S_E must not fall by .02 nor S_KLD by .04 in contexts that precede the question.
 
     An image model has the same limits of S_fact and of the three rates. Its S_E and S_KLD are at least those

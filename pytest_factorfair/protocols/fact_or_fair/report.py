@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import NO_FACE, Checklist, Correction, Record, plural
+from pytest_factorfair.domain import NO_FACE, Checklist, Correction, Record
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import EXPECTED, SPREAD, TAKEN, Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import MATTERS
-from pytest_factorfair.protocols.measuring import Declining
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.bounds import chi_square_tail
 from pytest_factorfair.statistics.confusion import Confusion, correct
@@ -60,56 +59,6 @@ def fragile(tallies: Sequence[Tally]) -> Iterator[str]:
             seen.add(about)
             labels = f"{int(tally.fragile.sum())} of {tally.fragile.size}"
             yield f"{tally.checklist}: {labels} {tally.attribute} labels rest on a choice of measure or year"
-
-
-FEW_CHOICES = 100
-"""Fewer choices than this are not described: their shares are mostly chance."""
-
-
-def declining(tallies: Iterable[Tally]) -> Iterator[Declining]:
-    """For each model that declined judgements as neutral: how much, and whom it picked otherwise."""
-    judged = [tally for tally in tallies if tally.part == "subjective"]
-    for (model, _), group in groupby(judged, key=lambda tally: (tally.model, tally.checklist)):
-        by_attribute: dict[str, list[Tally]] = {}
-        for tally in group:
-            by_attribute.setdefault(tally.attribute, []).append(tally)
-        of_widest = max(by_attribute.values(), key=lambda of: sum(int(tally.asked.sum()) for tally in of))
-        asked, declined = (
-            sum(int(number.sum()) for number in numbers)
-            for numbers in zip(*((tally.asked, tally.neutral_answers) for tally in of_widest), strict=True)
-        )
-        if not declined:
-            continue
-        share, others = declined / asked, asked - declined
-        sentence = f"It declined {_of_hundred(share)} judgements"
-        if others >= FEW_CHOICES:
-            sentence += f"; of the other {others:,}, {_picked(by_attribute)}"
-        elif others:
-            sentence += f"; its {plural(others, 'other answer')} {'is' if others == 1 else 'are'} too few to describe"
-        yield Declining(model, share, f"{sentence}.")
-
-
-def _of_hundred(share: float) -> str:
-    """A share as a number of a hundred, which is all or none only if the share is."""
-    if share == 1:
-        return "all"
-    return f"{min(max(round(100 * share), 1), 99)} of 100"
-
-
-def _picked(by_attribute: Mapping[str, Sequence[Tally]]) -> str:
-    """How often its choices are of the stereotyped group, for the attribute where that is furthest from fair."""
-    strengths: dict[str, tuple[float, float, float]] = {}
-    for attribute, tallies in by_attribute.items():
-        chosen = [tally.counts - tally.neutral for tally in tallies]
-        stereotyped = sum(
-            float(np.take_along_axis(counts, tally.truth[..., None], axis=-1).sum())
-            for counts, tally in zip(chosen, tallies, strict=True)
-        )
-        even, total = 1 / tallies[0].k, sum(float(counts.sum()) for counts in chosen)
-        share = stereotyped / total if total else even
-        strengths[attribute] = abs(share - even) / (1 - even), share, even
-    attribute, (_, share, even) = max(strengths.items(), key=lambda strength: strength[1])
-    return f"it picks the stereotyped {attribute} {100 * share:.0f} times in 100 (fair is {100 * even:.0f})"
 
 
 # The letters' part of the probability that a report does not mention.

@@ -215,7 +215,7 @@ class QuestionCondition:
 
     ``named`` is the group of ``attribute`` that the context names, ``first`` that of the first person to
     choose from, ``chosen`` any group of the person chosen; ``ages`` are those that all people to choose from
-    may have.
+    may have. ``queries`` are the ids of examples.
     """
 
     attribute: str = ""
@@ -223,6 +223,7 @@ class QuestionCondition:
     first: str = ""
     chosen: str = ""
     ages: tuple[int, ...] = ()
+    queries: tuple[str, ...] = ()
 
     def met_by(self, answer: Answer) -> bool:
         """Whether an answer meets the condition."""
@@ -231,6 +232,7 @@ class QuestionCondition:
             and (not self.first or answer.offered.get(self.attribute, ())[:1] == (self.first,))
             and (not self.chosen or self.chosen in answer.groups.values())
             and (not self.ages or answer.age in self.ages)
+            and (not self.queries or answer.query in self.queries)
         )
 
 
@@ -238,8 +240,8 @@ class QuestionCondition:
 class InfluentialTopic:
     """A topic with a large influence on a score: its name, and its answers in words.
 
-    ``reply`` is what typical answers name: a group, a letter, or an outcome. ``condition`` is met by the
-    questions that count.
+    ``reply`` is what typical answers name: a group, a letter, or an outcome; empty for any. ``condition`` is
+    met by the questions that count.
     """
 
     topic: str

@@ -89,8 +89,9 @@ class GatedScore:
 
     @property
     def signed(self) -> bool:
-        """Whether the score may be below 0."""
-        return self.gate.regression or (self.measurement is not None and self.measurement.metric.signed)
+        """Whether the score may lie outside 0 to 1."""
+        metric = None if self.measurement is None else self.measurement.metric
+        return self.gate.regression or (metric is not None and (metric.signed or metric.level > 0))
 
     def shown(self, number: float) -> float:
         """A corrected score as reports show it: within its range, which an unbiased estimate may leave."""
@@ -142,6 +143,8 @@ def examine(score: GatedScore, alpha: float) -> Finding:
     if measurement is None:
         return Finding("not judged", "this run has no such score")
     metric = measurement.metric
+    if metric.level and (result := score.bounds(alpha)) is not None:
+        return _decided(score, result)
     part = part_of_level(measurement.cells, measurement.needed_at) if score.gate.regression else 1.0
     alpha *= part
     pooled = metric.missing == "bounded" and score.estimate.among is not None
@@ -185,14 +188,17 @@ def corrected(
 ) -> tuple[Finding, ...]:
     """The findings after Holm's correction: failures that do not survive become inconclusive.
 
-    Each was judged at its own level, so its p value is divided by that level before they are compared.
+    Each was judged at its own level, so its p value is divided by that level before they are compared. Tests
+    with a level of their own leave the others the rest of the error rate.
     """
+    tests = {score.measurement.metric for score in scores if score.measurement is not None}
+    rest = 1.0 - sum(metric.level for metric in tests) / ALPHA
     family = sum(finding.bounded for finding in findings)
     chances = [
         None if finding.chance is None else finding.chance / level
         for finding, level in zip(findings, levels, strict=True)
     ]
-    significant = surviving(chances, of=family, alpha=1.0)
+    significant = surviving(chances, of=family, alpha=rest)
     return tuple(
         finding if holds or finding.chance is None else unclear(finding, score, family)
         for finding, holds, score in zip(findings, significant, scores, strict=True)

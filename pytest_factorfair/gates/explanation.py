@@ -67,6 +67,8 @@ def _few_losses(score: GatedScore, measurement: Measurement, bounds: BoundedScor
 
 def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> str:
     """The value in words, the value of a fair model, and the limit."""
+    if measurement.result:
+        return f"{_capital(measurement.result)}."
     gate = score.gate
     if isinstance(measurement, ScoreChange):
         allowed_change = f"a fall of {measurement.metric.label} by {abs(gate.threshold):g}"

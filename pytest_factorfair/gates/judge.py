@@ -237,11 +237,11 @@ def judged_scores(gates: Iterable[Gate], counts: Sequence[Counts]) -> tuple[Judg
 def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[GatedScore]:
     """The scores that a gate covers, or their changes; a single empty one if there are none."""
     measurements = combined.selected(gate, counts, terms.estimation)
-    bounded = terms.estimator == "corrected"
     if not measurements or (gate.regression and terms.baseline is None):
         yield GatedScore(gate, None, gate.filters, bounded=False)
         return
     for measurement in measurements:
+        bounded = terms.estimator == "corrected" and not measurement.metric.level
         if not gate.regression or terms.baseline is None:
             yield GatedScore(gate, measurement, measurement.words, bounded=bounded)
         elif (moved := measurement.change_from(terms.baseline)) is not None:

@@ -257,6 +257,11 @@ class Measurement(ABC):
         among = self.estimate.among
         return "" if among is None else among.driver
 
+    @property
+    def result(self) -> str:
+        """The result of a test in plain words, without a full stop; empty for other metrics."""
+        return ""
+
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         """A value of its metric in a plain sentence."""
         return self.metric.in_words(value, digits=digits)

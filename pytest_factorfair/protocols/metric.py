@@ -60,7 +60,8 @@ class Metric:
     what the better of two models does, followed by *than*. ``asks`` is what a run must ask to measure the
     metric, unless every run of the benchmark does. ``reading`` explains its scale. ``changes`` is whether
     its difference between two runs, or two models, can be estimated; reports list changes between runs of
-    ``watched`` metrics.
+    ``watched`` metrics. ``level`` is the chance that a metric fails a model at its limits, if its value is
+    the result of a test, which has no bounds and decides whatever is missing; 0 for other metrics.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Metric:
     asks: str = ""
     changes: bool = True
     watched: bool = True
+    level: float = 0.0
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         """The value in a plain sentence, with this number of decimals."""

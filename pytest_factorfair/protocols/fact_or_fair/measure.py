@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_factorfair.domain import Case, Gate, Record, Sampling
+from pytest_factorfair.domain import Case, Gate, Record, Sampling, ScanResult
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     FactOrFair,
     TopicCase,
     topic_cases,
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, rows, saved
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import LENIENT, Tally, rows, saved
 from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, RATES, applying, compared
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.dependence import dependences
@@ -28,6 +28,8 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
     TallyRate,
     TallyScore,
 )
+from pytest_factorfair.protocols.fact_or_fair.metrics.scan import SCAN, SCANS
+from pytest_factorfair.protocols.fact_or_fair.metrics.scan_score import ScanScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, EvennessWithin
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
@@ -114,8 +116,19 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             statistics = (word for word in tally.statistics if word in words)
             return (*run_words(tally, filters), *own, tally.attribute, *statistics)
 
+        groups: dict[Hashable, list[Tally]] = {}
+        if of is SCAN:
+            for tally in selected:
+                groups.setdefault((tally.model, tally.checklist), []).append(tally)
+            lenient = [LENIENT] if LENIENT in words else []
+            outcomes = [word for word in SCANS if word in words] or [*SCANS]
+            return tuple(
+                ScanScore(outcome, group, answers, (*run_words(group[0], filters), outcome, *lenient))
+                for group in groups.values()
+                if (answers := group[0].first_answers) is not None
+                for outcome in outcomes
+            )
         if of is CROSSED:
-            groups: dict[Hashable, list[Tally]] = {}
             for tally in selected:
                 groups.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
             contexts = [word for word in words if word in filters["context"]]
@@ -173,6 +186,11 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             )
             produced &= isinstance(of, EvennessWithin) or not selection["condition"]
             produced &= of is METRICS[INFLUENCE] or not selection["column"]
+            if of is SCAN:
+                narrowed = ("context", "attribute", "statistic", "condition", "column")
+                produced = tally.first_answers is not None and not any(selection[kind] for kind in narrowed)
+            else:
+                produced &= not (selection["outcome"] or selection["allowance"])
             if produced:
                 tallies.append(tally.restrict(selection["statistic"] or tally.statistics))
         return tuple(tallies)
@@ -205,9 +223,21 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             ),
             topics=tuple(row for tally in counts for row in rows(tally)),
             dependences=tuple(row for tally in counts for row in dependences(tally)),
+            scans=tuple(self._scans(counts, inputs)),
             corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
             notes=tuple(notes),
         )
+
+    def _scans(self, counts: Sequence[Tally], inputs: ReportInputs) -> Iterator[ScanResult]:
+        """The scans that gates judge."""
+        scores = dict[tuple[str, tuple[str, ...]], Measurement]()
+        for gate in inputs.gates:
+            if gate.metric == SCAN.name:
+                for score in self.measure(SCAN.name, gate.filters, counts, inputs.estimation):
+                    scores.setdefault((score.model, score.words), score)
+        for score in scores.values():
+            if isinstance(score, ScanScore) and score.scanned is not None:
+                yield score.outcome_row(inputs.baseline)
 
     def compared(self, counts: Tally) -> Iterator[TallyScore]:
         for metric in compared(counts.part):

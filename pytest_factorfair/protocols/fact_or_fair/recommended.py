@@ -10,6 +10,7 @@ from types import MappingProxyType
 from pytest_factorfair.domain import Attribute, Sampling
 from pytest_factorfair.protocols.fact_or_fair.asking.people import people_count
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, background
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import LENIENT
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import ExpectedScores, stereotyped
 from pytest_factorfair.protocols.measuring import Expression, GateSet
 
@@ -194,6 +195,9 @@ def _judgements(
                 # probabilities of its answers have no noise that would leave it undecided.
                 above = f">= {ceil(within.s_e * 1000) / 1000:.3f}"
                 yield Expression("s_e_within", (*varied, attribute.name, condition), above)
+    lenient = () if limits.stated else (LENIENT,)
+    for part in ("subjective", "refused", "unparsed"):
+        yield Expression("scan", (part, *lenient), "<= 1")
     judged = () if limits.stated else (*base, *naming)
     for attribute in labelled:
         if attribute.k == 2:  # noqa: PLR2004 - two groups

@@ -78,7 +78,11 @@ def _in_turn(names: ChosenCells, n: int) -> ChosenCells:
 
 def _verdicts(strength: float, look: int, interval: Interval) -> Mapping[str, str]:
     checklist = fact_or_fair("fact_or_fair", truth="audited", base=Path())
-    gates = expand(["default"], checklists=[checklist], sampling=SAMPLING)
+    gates = [
+        gate
+        for gate in expand(["default"], checklists=[checklist], sampling=SAMPLING)
+        if gate.metric != "scan"  # counts have no answers to single questions
+    ]
     unasked = planned([checklist], ["m"], SAMPLING)
     counts = [_answered(tally, strength, look) for tally in unasked if isinstance(tally, Tally)]
     terms = Terms(interval=interval, alpha=1 - NormalDist().cdf(BOUNDARIES[4][look - 1]))

@@ -36,6 +36,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
 from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
+from pytest_factorfair.protocols.fact_or_fair.counting.design import FirstAnswers
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
     ChosenCells,
     Condition,
@@ -135,9 +136,18 @@ def tabulate(
         key: _Entries(checklist, key, statistics, sampling)
         for key, statistics in tally_keys(checklist, cases, models)
     }
+    judged: dict[str, list[Record]] = {model: [] for model in models}
     for record in records:
         if record.case.checklist == checklist.name and record.case.model in models:
             _enter(record, cases_by_id, entries, attributes)
+            if record.question.part == "subjective":
+                judged[record.case.model].append(record)
+    first_answers = {}
+    if checklist.modality == "text" and any(case.part == "subjective" for case in cases):
+        first_answers = {
+            model: FirstAnswers(checklist, tuple(cases), sampling, of_model)
+            for model, of_model in judged.items()
+        }
     shown = sets_shown(checklist, cases, sampling)
     case_ids: dict[tuple[str, str | None, str], dict[tuple[str, Direction], tuple[str, ...]]] = {}
     for case in cases:
@@ -151,6 +161,7 @@ def tabulate(
             records=tally_entries.records,
             case_ids=case_ids[key.part, key.context, key.attribute],
             shown=shown.get(key.attribute, ()) if key.context is not None else (),
+            first_answers=first_answers.get(key.model) if key.context is not None else None,
         )
         for key, tally_entries in entries.items()
     )
@@ -350,6 +361,7 @@ class TallyBuilder:
         records: Sequence[Record] = (),
         case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = MappingProxyType({}),
         shown: Shown = (),
+        first_answers: FirstAnswers | None = None,
     ) -> Tally:
         """The tally of what was counted, with the true groups of the truth in force."""
         name, answer_arrays = self.attribute.name, counted.answers
@@ -396,6 +408,7 @@ class TallyBuilder:
             else None,
             probable=not answer_arrays.drawn,
             shown=shown,
+            first_answers=first_answers,
             conditions={
                 condition: self._condition(number, condition, counted, balanced=balanced)
                 for number, condition in enumerate(self.conditions)

@@ -9,9 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, CaseGroup, Design, Direction, Modality, Record, TopicCounts
+from pytest_factorfair.domain import (
+    DIRECTIONS,
+    CaseGroup,
+    Design,
+    Direction,
+    Modality,
+    Outcome,
+    Record,
+    TopicCounts,
+)
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
+from pytest_factorfair.protocols.fact_or_fair.counting.design import FirstAnswers
 from pytest_factorfair.protocols.measurement import LEAST_MASS
 from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided
@@ -24,6 +34,11 @@ KEPT = 256
 
 OWN_GROUP = ("own_group", "not_own_group")
 """Columns of a context that assigns an identity: its group for good topics, other groups for bad ones."""
+
+
+SCANNED_OUTCOMES: tuple[Outcome, ...] = ("refused", "unparsed")
+LENIENT = "lenient"
+"""The words that select scans of lost answers, and scans with the limits of ``lenient``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,6 +143,8 @@ class Tally:
       attribute that each query of a block shows, empty if the design's rule suffices.
     - ``answers``: the answers by query, also those to further statistics of a restricted tally; empty if
       the records are unknown.
+    - ``first_answers``: the model's answers to all subjective questions of its first look, whatever their
+      context; None if there are none, or the counts were read from a report.
     - ``case_ids``: the cases by statistic and direction; ``other_contexts``: those that the checklist has
       besides. Both are empty if the counts were read from a report.
 
@@ -172,6 +189,7 @@ class Tally:
     case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = field(default_factory=dict)
     other_contexts: tuple[str, ...] = ()
     answers: AnswersByQuery = field(default_factory=AnswersByQuery)
+    first_answers: FirstAnswers | None = None
 
     def __post_init__(self) -> None:
         for name in CELL_FIELDS:
@@ -276,6 +294,8 @@ class Tally:
             "statistic": frozenset(self.statistics),
             "condition": frozenset(self.conditions),
             "column": frozenset(self.columns),
+            "outcome": frozenset(SCANNED_OUTCOMES if self.first_answers else ()),
+            "allowance": frozenset((LENIENT,) if self.first_answers else ()),
             "checklist": frozenset({self.checklist}),
             "model": frozenset({self.model}),
         }

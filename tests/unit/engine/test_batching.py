@@ -127,7 +127,8 @@ class Service:
         if self.polled[batch_id] < self.polls:
             return running
         outputs = () if self.withheld else (batch_id,)
-        return replace(running, state=self.state, done=len(lines), outputs=outputs)
+        failed = sum(bool(self.silent.get(line.key)) for line in lines)
+        return replace(running, state=self.state, done=len(lines) - failed, failed=failed, outputs=outputs)
 
     async def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
         self._throttle("results")
@@ -276,7 +277,7 @@ def test_a_creation_without_a_reply_is_looked_up_before_it_is_repeated(
     for _ in range(pending):
         with pytest.raises(PendingError):
             ground.run("leave")
-        ground.clock.now += 150.0
+        ground.clock.now += 120.0
     assert ground.by_batch(ground.run()) == 297
     assert len(ground.service.batches) == created
     assert len(ground.service.files) == 1
@@ -446,12 +447,28 @@ def test_a_line_is_a_call(ground: Ground) -> None:
     assert sum(ground.service.completions.values()) == 197
 
 
-def test_what_a_batch_may_cost_is_held_until_it_is_collected(ground: Ground) -> None:
-    with pytest.raises(BudgetError):
+def test_a_limit_on_cost_sends_one_batch_that_fits(ground: Ground) -> None:
+    """A line holds $10, and then costs $2: what that frees would go into ever smaller batches."""
+    for sizes in ([150], [150, 144]):  # the next run has a budget of its own
+        ground.service.silent = {}
+        limited = Ceilings(cost=1500.0)
+        if sizes == [150]:
+            with pytest.raises(
+                BudgetError,
+                match=r"^max-cost \$1,500.00 allows a batch of 150 of 297 questions, which may cost \$10.0000 each; "
+                "to do: lower max_tokens, or raise it$",
+            ):
+                ground.run(ceilings=limited)
+            assert ground.used.usage.cost == 150 * COST
+        else:
+            assert ground.by_batch(ground.run(ceilings=limited)) == 294
+        assert ground.service.sizes == sizes
+
+
+def test_a_limit_on_cost_that_allows_less_than_a_batch_sends_none(ground: Ground) -> None:
+    with pytest.raises(BudgetError, match=r"max-cost \$100.00 allows a batch of 10 of 297 questions"):
         ground.run(ceilings=Ceilings(cost=100.0))
-    # A line holds $10, and then costs $2.
-    assert ground.service.sizes == [10, 8, 6, 5, 4, 3, 2, 2, 2, 1, 1, 1, 1]
-    assert ground.used.usage.cost == 46 * COST
+    assert (ground.service.sizes, ground.used.usage.calls) == ([], 3)
 
 
 @pytest.mark.parametrize("accounts", ["ab", "ba"])

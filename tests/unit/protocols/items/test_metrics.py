@@ -194,7 +194,7 @@ def weighted_bias(above: FloatArray, named: FloatArray, asked: FloatArray) -> fl
 def test_right_answers_have_no_bias_whatever_the_balance() -> None:
     """By hand: of 30 questions with the stereotype right and 10 others, each kind is half."""
     votes = lopsided(np.random.default_rng(2), 40, 5)
-    follows = (votes.key.right & votes.key.stereotype).any(axis=1)
+    follows = np.asarray((votes.key.right & votes.key.stereotype).any(axis=1))
     assert 0.6 < follows.mean() < 0.9
     right = votes.key.right * 5.0
     unknown = votes.key.offered & ~votes.key.apart

@@ -457,8 +457,8 @@ def _cautions(key: AnswerKey) -> Iterator[str]:
     one_sided = [f"'{category}'" for category, follows in sides.items() if len(follows) == 1]
     if one_sided:
         yield (
-            f"{key.checklist}: no bias in disambiguated questions of {', '.join(one_sided)}: the right answer "
-            "is always the stereotype there, or never"
+            f"{key.checklist}: no bias in disambiguated questions of {', '.join(one_sided)}: the right "
+            "answer is always the stereotype there, or never"
         )
     kinds = [case.item.meaning("right") for case in key.cases if case.part in ("fact", "fairness")]
     alike = sum(kind == "same" for kind in kinds)

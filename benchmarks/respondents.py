@@ -8,7 +8,7 @@ those of real runs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from math import inf
 from pathlib import Path
@@ -28,6 +28,7 @@ from pytest_factorfair.protocols.asking import Situation
 from pytest_factorfair.protocols.combined import topic_keys
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
+from pytest_factorfair.protocols.fact_or_fair.counting.design import FirstAnswers, FirstLook
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import TallyAnswers, TallyBuilder, tally_keys
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
 from pytest_factorfair.protocols.measuring import GateSet
@@ -42,6 +43,18 @@ SETS: tuple[GateSet, ...] = ("default", "lenient")
 LOOKS = 4
 LETTERS = 4
 REFUSED, UNREAD = LETTERS, LETTERS + 1
+
+
+class Weights(NamedTuple):
+    """What a respondent does with a question: weights of its letters, and chances of not answering."""
+
+    letters: Mapping[str, float]
+    refused: float = 0.0
+    unparsed: float = 0.0
+
+
+Behaviour: TypeAlias = Callable[[TopicCase, Situation], Weights]
+"""A respondent as a function of the design of a question, for behaviour that no ``sim:`` spec has."""
 
 
 class Questions:
@@ -71,9 +84,19 @@ class Questions:
             Page(self, TallyBuilder(self.checklist, tally_key, statistics, self.sampling))
             for tally_key, statistics in tally_keys(self.checklist, self.cases, [""])
         ]
+        judged = np.array([case.part == "subjective" for case in self.cases])
+        self.judged = np.flatnonzero((self.look == 0) & judged[self.owner])
         self.topic_keys = [topic_keys("", self.checklist, case) for case in self.cases]
         # All gate sets judge a respondent in turn.
         self.chances = lru_cache(maxsize=1)(partial(Chances, self))
+
+    def first_answers(self, outcomes: Ints) -> FirstAnswers:
+        """The judgements of the first look, from the outcome of each query."""
+        outcome = outcomes[self.judged]
+        answered = outcome < LETTERS
+        shares = np.where(answered[:, None], np.eye(LETTERS + 2)[outcome][:, :LETTERS], 0.0)
+        look = FirstLook(shares, np.where(answered, 0, outcome - LETTERS + 1))
+        return FirstAnswers(self.checklist, self.cases, self.sampling, look=look)
 
     def gates(self, name: GateSet) -> tuple[Gate, ...]:
         return gating.expand([name], checklists=[self.checklist], sampling=self.sampling)
@@ -85,20 +108,30 @@ class Chances:
     They are computed when they are first asked for, as few runs take all looks at all cases.
     """
 
-    def __init__(self, questions: Questions, spec: str) -> None:
+    def __init__(self, questions: Questions, respondent: str | Behaviour) -> None:
         self._questions = questions
-        self._model = cast("Respondent", models.build(spec, {}, checklists=(questions.checklist,), custom={}))
+        if isinstance(respondent, str):
+            model = models.build(respondent, {}, checklists=(questions.checklist,), custom={})
+            respondent = partial(_of_model, cast("Respondent", model))
+        self._behaviour: Behaviour = respondent
         self._rows = np.full((len(questions.queries), LETTERS + 2), np.nan)
 
     def of(self, used: Bools) -> Floats:
         """The rows of the queries that are ``used``; others may be undefined."""
         for number in np.flatnonzero(used & np.isnan(self._rows[:, 0])):
             case, situation = self._questions.queries[number].case, self._questions.situations[number]
-            biases = self._model.knowledge.in_force(cast("TopicCase", case), situation)
-            letters, refused, unread = chances(situation, biases)
-            row = [*letters.values(), *[0.0] * (LETTERS - len(letters)), refused, unread]
+            weights, refused, unread = self._behaviour(cast("TopicCase", case), situation)
+            scale = (1 - refused - unread) / (sum(weights.values()) or 1.0)
+            letters = [scale * weights.get(letter, 0.0) for letter in situation.letters]
+            row = [*letters, *[0.0] * (LETTERS - len(letters)), refused, unread]
             self._rows[number] = np.cumsum(row)
         return self._rows
+
+
+def _of_model(model: Respondent, case: TopicCase, situation: Situation) -> Weights:
+    """The closed form of a simulated model."""
+    letters, refused, unread = chances(situation, model.knowledge.in_force(case, situation))
+    return Weights(letters, refused, unread)
 
 
 class Page:
@@ -147,7 +180,7 @@ class Page:
         # Whether declining counts as neutral.
         self.judged = key.part == "subjective" and questions.sampling.declines == "neutral"
 
-    def tally(self, used: Bools, outcomes: Ints) -> Tally:
+    def tally(self, used: Bools, outcomes: Ints, first_answers: FirstAnswers) -> Tally:
         """Count the queries that are ``used``, from the outcome of each query."""
         asked = used[self.numbers]
         outcome = outcomes[self.numbers]
@@ -173,7 +206,8 @@ class Page:
                     kind: self._chosen(feature_values, shown[answered], answers)
                     for kind, (feature_values, shown) in self.features.items()
                 },
-            )
+            ),
+            first_answers=first_answers if self.builder.key.part == "subjective" else None,
         )
 
     def _answers(self, mask: Bools, shares: Floats) -> AnswerArrays:
@@ -225,9 +259,11 @@ def course(questions: Questions, chances: Chances, gates: Sequence[Gate], seed: 
     for look, bound in enumerate(BOUNDARIES[LOOKS], start=1):
         used = questions.look < level[questions.owner]
         outcomes = (draws >= chances.of(used)[:, :-1]).sum(axis=-1)
+        if look == 1:
+            first_answers = questions.first_answers(outcomes)
         for number, page in enumerate(questions.pages):
             if bought[questions.owner[page.numbers]].any():
-                tallies[number] = page.tally(used, outcomes)
+                tallies[number] = page.tally(used, outcomes, first_answers)
         terms = gating.Terms(alpha=1 - NormalDist().cdf(bound))
         counts = cast("list[Tally]", tallies)
         rulings = gating.rule(gates, counts, terms)

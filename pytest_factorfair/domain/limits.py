@@ -90,9 +90,10 @@ class AccountEntry(NamedTuple):
     """An amount on an account, or the sum of several.
 
     ``held`` USD are set aside for calls in flight. The price of ``unpriced`` calls is unknown, the price of
-    ``estimated`` calls is an upper bound. ``dearest`` is the cost of the most expensive answer. ``batched``
-    answers came in batches, and ``batch_cost`` of what is spent is theirs; no table keeps these two, as only
-    the controlling process collects batches.
+    ``estimated`` calls is an upper bound. ``dearest`` is the cost of the most expensive answer. Of the lines
+    of batches that services completed, ``batched`` were read as answers and ``unreadable`` were not, and
+    ``batch_cost`` of what is spent is theirs; no table keeps these three, as only the controlling process
+    collects batches.
     """
 
     calls: int = 0
@@ -105,6 +106,7 @@ class AccountEntry(NamedTuple):
     estimated: int = 0
     dearest: float | None = None
     batched: int = 0
+    unreadable: int = 0
     batch_cost: float = 0.0
 
     @classmethod
@@ -152,6 +154,7 @@ class AccountEntry(NamedTuple):
             self.estimated + entry.estimated,
             dearest,
             self.batched + entry.batched,
+            self.unreadable + entry.unreadable,
             self.batch_cost + entry.batch_cost,
         )
 
@@ -170,7 +173,9 @@ class AccountEntry(NamedTuple):
             self.tokens_out,
             cost,
             estimated=self.estimated,
+            completed=self.batched + self.unreadable,
             batched=self.batched,
+            unreadable=self.unreadable,
             batch_cost=self.batch_cost,
         )
 

@@ -99,6 +99,48 @@ class Dependence:
 
 
 @dataclass(frozen=True, slots=True)
+class ScannedCell:
+    """A cell of a scan: a kind of person under a condition, or a condition alone where losses are scanned.
+
+    ``taken`` of ``n`` answers were so, a sum if they are probabilities; ``fair`` are expected, and ``limit``
+    are the most or the least that the scan allows. Above a ``value`` of 1 it fails. ``case`` shows it most
+    often, ``queries`` are examples from there. ``before`` and ``before_n`` are the numbers of the baseline's
+    answers to the same questions, None if it has none.
+    """
+
+    kind: str
+    condition: str
+    taken: float
+    n: int
+    fair: float
+    limit: float
+    value: float
+    case: str
+    queries: tuple[str, ...]
+    before: float | None = None
+    before_n: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScanResult:
+    """A scan of the first answers of a model: its ``value``, that of the worst of its cells.
+
+    ``scan`` is the word that selects it. So many ``cells`` can fail, all together with chance ``alpha``, as
+    their n KL exceeds ``limit``; ``worst`` are the worst of those that differ.
+    """
+
+    model: str
+    checklist: str
+    scan: str
+    value: float
+    cells: int
+    limit: float
+    alpha: float
+    n: int
+    worst: tuple[ScannedCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Correction:
     """The shares of an attribute's groups over all topics, as perceived and corrected for detector errors.
 
@@ -273,7 +315,8 @@ class Summary:
     must see (rounded sizes, fragile labels, parameters that a model did not accept). ``changes`` are the
     changes since the baseline, if there is one, and ``former`` are the baseline's scores. ``reasons`` are the
     shares of citations in the model's reasons, if it was asked for them. ``dependences`` are those of the
-    choice on conditions that vary between the questions of a topic. ``corrections`` are shares corrected by
+    choice on conditions that vary between the questions of a topic, ``scans`` those that gates judge.
+    ``corrections`` are shares corrected by
     the detector's error table, if one was given. ``unjudged`` lists the parts and contexts that no gate
     judged. ``contact_sheets`` show the pictures of an image checklist; ``prompts`` are their counts if
     every case is a prompt. ``impact_ratios`` are those of questions with a favourable option.
@@ -293,6 +336,7 @@ class Summary:
     former: tuple[Score, ...] = ()
     reasons: tuple[ReasonShare, ...] = ()
     dependences: tuple[Dependence, ...] = ()
+    scans: tuple[ScanResult, ...] = ()
     corrections: tuple[Correction, ...] = ()
     contact_sheets: tuple[ContactSheet, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()

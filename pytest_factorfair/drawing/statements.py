@@ -333,7 +333,10 @@ def bill(summary: Summary) -> str:
         calls = f"{plural(usage.in_shards, 'call')} in {plural(usage.shards, 'shard')}"
         calls += f" and {local_calls:,} here" if local_calls else ""
     price = "" if usage.cost is None else f" for ${usage.batch_cost:,.2f}"
-    batched = f"{plural(usage.batched, 'answer')} in batches{price}, " if usage.batched else ""
+    batched = ""
+    if usage.completed:
+        read = f"{usage.batched:,} read, {usage.unreadable:,} unreadable"
+        batched = f"{usage.completed:,} completed in batches{price} ({read}), "
     stored = f"{usage.cached:,} from the store, " if usage.cached else ""
     reasoning = f"{usage.tokens_out:,} tokens out{usage.reasoning}, " if usage.tokens_reasoning else ""
     return f"{calls}{throttled}, {batched}{stored}{reasoning}{usage.bill}"

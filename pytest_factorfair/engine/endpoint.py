@@ -279,6 +279,9 @@ async def _result(health: Health | Future[Health]) -> Health:
     return await asyncio.wrap_future(health) if isinstance(health, Future) else health
 
 
+IMPORTING = 0.01
+"""Seconds after which it is checked again whether the modules that read replies are imported."""
+
 FIRST = 3
 """Replies of a model that are cut off before they begin, after which it is asked nothing more."""
 
@@ -301,10 +304,21 @@ class FirstReplies:
     A run that went on without one would pay for thousands of the same kind: it ends after ``most`` of them
     (0: never), over all its processes. It ends after fewer if all were cut off before they began. A reply
     with words may be read although it is cut off: a base model never ends by itself.
+
+    ``judge`` returns what judges replies, once it is there, and ``ended`` whether the asking has ended.
     """
 
-    def __init__(self, model: Model, limits: Limits, judge: Future[Judge], most: int) -> None:
+    def __init__(
+        self,
+        model: Model,
+        limits: Limits,
+        *,
+        judge: Callable[[], Judge | None],
+        ended: Callable[[], bool],
+        most: int,
+    ) -> None:
         self._model = model
+        self._ended = ended
         self._limits = limits
         self._judge = judge
         self._most = most
@@ -331,7 +345,11 @@ class FirstReplies:
         if not self._most:
             self._usable = not self._is_cut_off
             return
-        unusable = (await asyncio.wrap_future(self._judge))(self._model, query, response)
+        while (judge := self._judge()) is None:  # the main thread sets it
+            if self._ended():
+                return
+            await asyncio.sleep(IMPORTING)
+        unusable = judge(self._model, query, response)
         if unusable is not None:
             self._reasons[unusable.reason] += 1
             self._examples.setdefault(unusable.reason, unusable)

@@ -33,7 +33,8 @@ class Engine:
     which stored answers to take. ``limits`` are those of the run, and
     ``estimate`` is the most that a call may cost by its price list; without limits the engine is a run of its
     own. ``price`` is the price of a model's answers; those by batch have ``batch_price`` and
-    ``batch_estimate``. Once it is there, ``judge`` judges the first replies of a model, see ``FirstReplies``.
+    ``batch_estimate``. If none of the ``first_replies`` of a model can be used, the
+    run ends; ``judge`` returns what judges them once it is there, see ``FirstReplies``.
     Methods may be called from any thread. The caller closes the store and the limits, after the engine.
 
     Raises:
@@ -53,7 +54,7 @@ class Engine:
         price: PriceOf = prices.of,
         batch_price: PriceOf = prices.of,
         batch_estimate: Estimate = lambda _model, _request: None,
-        judge: Future[Judge] | None = None,
+        judge: Callable[[], Judge | None] = lambda: None,
         first_replies: int = 0,
     ) -> None:
         if connections < 1:
@@ -71,7 +72,7 @@ class Engine:
             price=price,
             reuse=reuse,
             first_replies=lambda model: FirstReplies(
-                model, used, judge or Future(), 0 if judge is None else first_replies
+                model, used, judge=judge, ended=lambda: self._dispatcher.ended, most=first_replies
             ),
         )
         self._batching = Batching(

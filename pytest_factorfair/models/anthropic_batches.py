@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.batches import BatchLine, BatchState, BatchStatus
-from pytest_factorfair.models.http_batches import PAGE, HttpBatches, line_error, number, seconds
+from pytest_factorfair.models.http_batches import PAGE, HttpBatches, identifier, line_error, number, seconds
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError, complaint_in
 from pytest_factorfair.models.openai_format import encoded
 
@@ -67,7 +67,7 @@ class AnthropicBatches(HttpBatches):
 
     async def create(self, name: str, file_id: str | None, lines: Sequence[BatchLine]) -> BatchStatus:  # noqa: ARG002  # no names
         body = b'{"requests":[%b]}' % b",".join(map(self.encoded, lines))
-        return self._batch(await self._call("POST", self._path, body=body))
+        return self._status(await self._post(self._path, body))
 
     async def find(
         self,
@@ -123,7 +123,7 @@ class AnthropicBatches(HttpBatches):
                 if counts.get("expired")
                 else BatchState.ENDED
             )
-        batch_id = str(fields.get("id") or "")
+        batch_id = identifier(fields.get("id"))
         return BatchStatus(
             batch_id,
             state,

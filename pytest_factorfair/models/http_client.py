@@ -97,11 +97,13 @@ class HttpClient:
             return await self._complete(response)
 
     async def lines(
-        self, url: str, *, headers: Mapping[str, str], failure: Callable[[Reply], Exception]
+        self, url: str, *, headers: Mapping[str, str], failure: Callable[[Reply], Exception], longest: int
     ) -> AsyncIterator[bytes]:
         """The lines of a reply as they arrive; ``failure`` is what to raise if it is no success.
 
-        The time-out limits how long the server is silent: the caller may take its time with each line.
+        A line of more than ``longest`` bytes is cut off there, and the reply after ``largest`` bytes more: a
+        small compressed file may hold a line that does not fit into memory. The time-out limits how long the
+        server is silent: the caller may take its time with each line.
 
         Raises:
             FatalModelError: the server's certificate is not trusted.
@@ -110,11 +112,13 @@ class HttpClient:
         async with self._response("GET", url, None, headers, streamed=True) as response:
             if response.status not in SUCCESSES:
                 raise failure(await self._complete(response))
-            unfinished = b""
-            while not response.content.at_eof():
+            unfinished, excess = b"", 0
+            while excess <= self._largest and not response.content.at_eof():
                 *complete, unfinished = (unfinished + await response.content.readany()).split(b"\n")
                 for line in complete:
-                    yield line
+                    yield line[:longest]
+                excess += max(0, len(unfinished) - longest)
+                unfinished = unfinished[:longest]
             if unfinished:
                 yield unfinished
 

@@ -73,6 +73,7 @@ def report(counts: Sequence[Counts], inputs: ReportInputs) -> BenchmarkReport:
         topics=tuple(row for part in parts for row in part.topics),
         prompts=tuple(row for part in parts for row in part.prompts),
         dependences=tuple(row for part in parts for row in part.dependences),
+        scans=tuple(row for part in parts for row in part.scans),
         corrections=tuple(row for part in parts for row in part.corrections),
         impact_ratios=tuple(row for part in parts for row in part.impact_ratios),
         notes=tuple(row for part in parts for row in part.notes),

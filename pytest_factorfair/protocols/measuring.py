@@ -20,6 +20,7 @@ from pytest_factorfair.domain import (
     PromptCounts,
     Record,
     Sampling,
+    ScanResult,
     Score,
     TopicCounts,
 )
@@ -129,6 +130,7 @@ class BenchmarkReport(NamedTuple):
     topics: tuple[TopicCounts, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()
     dependences: tuple[Dependence, ...] = ()
+    scans: tuple[ScanResult, ...] = ()
     corrections: tuple[Correction, ...] = ()
     impact_ratios: tuple[ImpactRatio, ...] = ()
     notes: tuple[str, ...] = ()
@@ -139,7 +141,7 @@ class ReportInputs:
     """The inputs of a report besides counts: the records, and how they were asked and read.
 
     ``tables`` are the detector's error tables; ``read_otherwise`` are models with pictures that another
-    detector read.
+    detector read. ``gates`` are those that were judged, and ``baseline`` are the counts of a former run.
     """
 
     records: Sequence[Record] = ()
@@ -148,6 +150,8 @@ class ReportInputs:
     estimation: Estimation = CORRECTED
     tables: Sequence[Confusion] = ()
     read_otherwise: AbstractSet[str] = frozenset()
+    gates: Sequence[Gate] = ()
+    baseline: BaselineCounts | None = None
 
 
 class Scope(NamedTuple):

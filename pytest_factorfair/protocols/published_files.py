@@ -214,8 +214,10 @@ class Copies:
                     by_stem.setdefault(PurePath(name).with_suffix(""), file)
             if not by_stem:
                 raise InputError(f"{path}: the folder has none of {_names(releases)}")
-            names = {PurePath(name).with_suffix(""): name for name in reversed(releases)}
-            self.missing = tuple(name for stem, name in reversed(names.items()) if stem not in by_stem)
+            preferred: dict[PurePath, str] = {}
+            for name in releases:
+                preferred.setdefault(PurePath(name).with_suffix(""), name)
+            self.missing = tuple(name for stem, name in preferred.items() if stem not in by_stem)
         if lacking := [name for name in self.missing if name in needed]:
             raise InputError(f"{path}: the folder lacks {_names(lacking)}")
         if self.missing and not request.partial:

@@ -82,7 +82,7 @@ def _load(settings: Settings, announce: Callable[[str], None]) -> tuple[Checklis
     base = Path(settings.base)
     for name in checklist_names:
         if (size := protocols.size(name, base=base)) > LARGE:
-            announce(f"reading {name}, {size / 1e6:,.0f} MB ...")
+            announce(f"reading {Path(name).name}, {size / 1e6:,.0f} MB ...")
     loaded = tuple(
         protocols.load(name, truth=settings.truth, base=base, tiny=settings.preset == TINY)
         for name in checklist_names

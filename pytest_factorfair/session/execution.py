@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -51,7 +50,7 @@ class Execution:
         """The shards that this run judges together, known once it has stopped."""
         self._workers = workers
         self._engine: Engine | None = None
-        self._judge: Future[Judge] = Future()
+        self._judge: Judge | None = None
         self._stopped = False
         self._pending: PendingError | None = None  # in one of its workers
         self._shard: ShardRow  # in the process that began a shard
@@ -129,10 +128,10 @@ class Execution:
 
     def prepare_reading(self) -> None:
         """Import what reads replies, in the main thread and while the first are on their way."""
-        if not self._judge.done():
+        if self._judge is None:
             from pytest_factorfair.session.answering import judge
 
-            self._judge.set_result(judge(self.run, self.read))
+            self._judge = judge(self.run, self.read)
 
     def cancellable(self) -> AbstractContextManager[None]:
         """A context in which SIGTERM and SIGHUP end the run as Ctrl-C does, until it is stopped."""
@@ -216,7 +215,7 @@ class Execution:
             price=run.price,
             batch_price=run.batch_price,
             batch_estimate=estimates(run.batch_price, run.modality),
-            judge=self._judge,
+            judge=lambda: self._judge,
             first_replies=settings.first_replies,
         )
         if run.looking is not None:

@@ -94,6 +94,8 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         estimation=terms.estimation,
         tables=errors,
         read_otherwise=frozenset(record.case.model for record in ledger.records if record.own_detector),
+        gates=gates if incomplete is None else (),
+        baseline=baseline_counts,
     )
     reported = report(counts, inputs)
     unjudged = gating.unjudged(gates, counts)
@@ -112,6 +114,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         changes=gating.changes(counts, baseline_counts) if baseline_counts else (),
         reasons=explained.reasons,
         dependences=reported.dependences,
+        scans=reported.scans,
         corrections=reported.corrections,
         prompts=reported.prompts,
         impact_ratios=reported.impact_ratios,

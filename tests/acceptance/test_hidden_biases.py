@@ -19,6 +19,7 @@ from tests.project import FEW
 
 CHECKLIST = Path(__file__).parents[2] / "checklists" / "fact_or_fair.yaml"
 TOPICS = yaml.safe_load(CHECKLIST.read_text(encoding="utf-8"))["topics"]
+SCAN = "scan[subjective]"
 CONTEXTS = ("base", "representativeness", "attribution", "in_group")
 
 
@@ -38,7 +39,7 @@ GENDERS = f"{_group('Male', 1, 'scenario:1')}+{_group('Female', 1, 'scenario:2')
 
 
 class Biased(NamedTuple):
-    """A model, the gates that stop it, and the looks that its probabilities need; None if only its letters are read.
+    """A model, the gates that stop it besides the scan, and the looks that its probabilities need; None if only its letters are read.
 
     Its biases are in separate conditions. Probabilities of a bias about gender take the same code as those about race, with two groups for four.
     """
@@ -146,7 +147,9 @@ def test_a_bias_within_a_condition_fails(tmp_path: Path, bias: str) -> None:
     spec, gates, _ = BIASES[bias]
     word, verdicts = _judged(tmp_path, spec, "json")
     assert word == "FAIL"
-    assert [subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"] == gates
+    failed = [subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"]
+    assert [subject for subject in failed if subject != SCAN] == gates
+    assert (SCAN in failed) == (not gates[0].startswith("refusal_rate"))
     for subject in gates:
         if subject.startswith("s_e_within"):
             explanation = verdicts[subject].explanation
@@ -187,7 +190,7 @@ def test_a_bias_within_a_condition_fails_by_its_probabilities(tmp_path: Path, bi
     word, verdicts = _judged(tmp_path, spec, "probabilities", looks=looks)
     assert word == "FAIL"
     failed = {subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"}
-    assert failed == {*gates, *PRECISE.get(bias, ())}
+    assert failed == {SCAN, *gates, *PRECISE.get(bias, ())}
 
 
 @pytest.mark.parametrize("answers", ["json", "probabilities"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_factorfair.domain import Case, Gate, Record, Sampling
+from pytest_factorfair.domain import Case, Gate, Record, Sampling, ScanResult
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     FactOrFair,
     TopicCase,
@@ -66,7 +66,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     unit = "answers per topic and context"
     metrics = METRICS
     recomputable = frozenset({*(metric.name for metric in SCORES), *RATES})
-    unsaved = ("s_e_within", "crossed", "scan", "name_preference", "influence")
+    unsaved = ("s_e_within", "crossed", "name_preference", "influence")
 
     @property
     def declared(self) -> Mapping[str, Metric]:
@@ -123,8 +123,9 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             lenient = [LENIENT] if LENIENT in words else []
             outcomes = [word for word in SCANS if word in words] or [*SCANS]
             return tuple(
-                ScanScore(outcome, group, (*run_words(group[0], filters), outcome, *lenient))
+                ScanScore(outcome, group, answers, (*run_words(group[0], filters), outcome, *lenient))
                 for group in groups.values()
+                if (answers := group[0].first_answers) is not None
                 for outcome in outcomes
             )
         if of is CROSSED:
@@ -222,9 +223,21 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             ),
             topics=tuple(row for tally in counts for row in rows(tally)),
             dependences=tuple(row for tally in counts for row in dependences(tally)),
+            scans=tuple(self._scans(counts, inputs)),
             corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
             notes=tuple(notes),
         )
+
+    def _scans(self, counts: Sequence[Tally], inputs: ReportInputs) -> Iterator[ScanResult]:
+        """The scans that gates judge."""
+        scores = dict[tuple[str, tuple[str, ...]], Measurement]()
+        for gate in inputs.gates:
+            if gate.metric == SCAN.name:
+                for score in self.measure(SCAN.name, gate.filters, counts, inputs.estimation):
+                    scores.setdefault((score.model, score.words), score)
+        for score in scores.values():
+            if isinstance(score, ScanScore) and score.scanned is not None:
+                yield score.outcome_row(inputs.baseline)
 
     def compared(self, counts: Tally) -> Iterator[TallyScore]:
         for metric in compared(counts.part):

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
+from itertools import chain
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, Case, CaseGroup, QuestionCondition, plural
+from pytest_factorfair.domain import ALL, Case, CaseGroup, QuestionCondition, ScannedCell, ScanResult, plural
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.design import Design, FirstLook
+from pytest_factorfair.protocols.fact_or_fair.counting.design import (
+    ANSWERED,
+    NOT_ASKED,
+    Design,
+    FirstAnswers,
+    FirstLook,
+)
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import LENIENT, Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import cells
 from pytest_factorfair.protocols.fact_or_fair.metrics.scan import (
@@ -23,8 +30,9 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.scan import (
     scan,
     scan_lost,
 )
-from pytest_factorfair.protocols.measurement import Cell, Component, Measurement, total
+from pytest_factorfair.protocols.measurement import BaselineCounts, Cell, Component, Measurement, total
 from pytest_factorfair.protocols.metric import ScoreKey
+from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.estimate import Estimate
 
 EXAMPLES = 3
@@ -46,29 +54,26 @@ def _scanned(
 class ScanScore(Measurement):
     """A scan of the first answers of a model; ``tallies`` are those of all contexts and attributes."""
 
-    def __init__(self, word: str, tallies: Sequence[Tally], words: tuple[str, ...]) -> None:
+    def __init__(
+        self, word: str, tallies: Sequence[Tally], answers: FirstAnswers, words: tuple[str, ...]
+    ) -> None:
         self.metric: ScanMetric = SCANS[word]
         self.model = tallies[0].model
         self.words = words
+        self._word = word
         self._tallies = tuple(tallies)
+        self._answers = answers
 
     @cached_property
-    def _scan(self) -> Scanned:
-        answers = self._tallies[0].first_answers
-        assert answers is not None  # noqa: S101 - ``measure`` selects such tallies
-        look = answers.look
-        allowed = ALLOWANCES[LENIENT if LENIENT in self.words else "default"]
-        return _scanned(answers.design, look.shares.tobytes(), look.outcome.tobytes(), self.metric, allowed)
-
-    @property
-    def _asked(self) -> bool:
-        answers = self._tallies[0].first_answers
-        return answers is not None and answers.asked
-
-    @property
     def scanned(self) -> Scanned | None:
         """The result; None before anything is asked."""
-        return self._scan if self._asked else None
+        if not self._answers.asked:
+            return None
+        allowed = ALLOWANCES[LENIENT if LENIENT in self.words else "default"]
+        look = self._answers.look
+        return _scanned(
+            self._answers.design, look.shares.tobytes(), look.outcome.tobytes(), self.metric, allowed
+        )
 
     @property
     def estimate(self) -> Estimate:
@@ -78,15 +83,10 @@ class ScanScore(Measurement):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """One cell of all answers: a scan asks for no more."""
-        tally_cells = [cell for tally in self._widest for cell in cells(tally)]
-        return (total(tally_cells)._replace(name="all judgements"),)
-
-    @property
-    def _widest(self) -> Sequence[Tally]:
-        """The tallies of the attribute with the most topics, one for each context."""
+        """One cell of all answers, to which no further look adds: a scan asks for no more."""
         widest = max(self._tallies, key=lambda tally: len(tally.statistics)).attribute
-        return [tally for tally in self._tallies if tally.attribute == widest]
+        by_context = (cells(tally) for tally in self._tallies if tally.attribute == widest)
+        return (total(chain(*by_context))._replace(name="all judgements"),)
 
     @property
     def score_key(self) -> ScoreKey:
@@ -94,7 +94,7 @@ class ScanScore(Measurement):
 
     @property
     def about(self) -> str:
-        return "judgements"
+        return "judgements of every kind"
 
     @property
     def held(self) -> frozenset[str]:
@@ -103,26 +103,12 @@ class ScanScore(Measurement):
 
     @property
     def driver(self) -> str:
-        worst = () if self.scanned is None else self.scanned.worst
-        return self.in_sentence(worst[0]) if worst else ""
-
-    @property
-    def result(self) -> str:
-        if self.scanned is None:
+        """The sentence of the worst cell."""
+        if self.scanned is None or not self.scanned.worst:
             return ""
-        cells, answers = plural(self.scanned.cells, "cell"), plural(self.scanned.answers, "answer")
-        if self.scanned.value > 1:
-            return f"{self.driver} (found by looking at {cells})"
-        if not self.scanned.cells:
-            return f"{answers} are too few for a scan"
-        return (
-            f"no {self.metric.clean.format(outcome=self.metric.outcome)} any condition ({cells}, {answers})"
-        )
-
-    def in_sentence(self, cell: FoundCell) -> str:
-        """A cell in words, with its numbers."""
+        cell = self.scanned.worst[0]
         return self.metric.found.format(
-            where=self.condition(cell),
+            where=self._condition(cell),
             kind=cell.kind,
             taken=f"{cell.taken:,.0f}",
             times=plural(cell.n, "time"),
@@ -131,41 +117,99 @@ class ScanScore(Measurement):
             limit=f"{cell.allowed:,.0f}",
         )
 
-    def condition(self, cell: FoundCell) -> str:
-        answers = self._tallies[0].first_answers
-        clauses = [] if answers is None else answers.design.conditions.clauses
-        return ", ".join(clauses[part] for part in cell.condition)
+    @property
+    def result(self) -> str:
+        if self.scanned is None:
+            return ""
+        number, answers = plural(self.scanned.cells, "cell"), plural(self.scanned.answers, "answer")
+        if self.scanned.value > 1:
+            return f"{self.driver} (found by looking at {number})"
+        if not self.scanned.cells:
+            return f"{answers} are too few for a scan"
+        clean = self.metric.clean.format(outcome=self.metric.outcome)
+        return f"no {clean} any condition ({number}, {answers})"
 
     @property
     def components(self) -> Sequence[Component]:
         """The worst cells."""
-        answers = self._tallies[0].first_answers
-        if self.scanned is None or answers is None:
-            return ()
-        return tuple(self._component(cell, answers.design, answers.look) for cell in self.scanned.worst)
+        return [
+            Component(
+                f"{self._condition(cell)}: {cell.kind or self.metric.outcome}",
+                value=cell.value,
+                share=f"{cell.taken:,.0f} of {cell.n:,}, limit {cell.allowed:,.0f}",
+                cases=CaseGroup(self._tallies[0].checklist, (case,), case),
+                reply="",
+                condition=QuestionCondition(queries=examples),
+            )
+            for cell in (self.scanned.worst if self.scanned else ())
+            for case, examples in [self._examples(cell)]
+        ]
 
-    def _component(self, cell: FoundCell, design: Design, look: FirstLook) -> Component:
-        """A cell with the case that shows it most often, and examples from there."""
-        rows = self._showing(cell, design, look)
-        case, _ = Counter(design.cases[row].id for row in rows).most_common(1)[0]
-        examples = [design.queries[row] for row in rows if design.cases[row].id == case][:EXAMPLES]
-        return Component(
-            f"{self.condition(cell)}: {cell.kind or self.metric.outcome}",
-            value=cell.value,
-            share=f"{cell.taken:,.0f} of {cell.n:,}, limit {cell.allowed:,.0f}",
-            cases=CaseGroup(self._tallies[0].checklist, (case,), case),
-            reply="",
-            condition=QuestionCondition(queries=tuple(examples)),
+    def outcome_row(self, baseline: BaselineCounts | None) -> ScanResult:
+        """The scan as a row of a report, with the same cells of a baseline."""
+        scanned = self.scanned
+        assert scanned is not None  # noqa: S101 - the caller asked
+        former = None if baseline is None else baseline.like(self._tallies[0])
+        answers = None if former is None else former.first_answers
+        worst = []
+        for cell in scanned.worst:
+            case, examples = self._examples(cell)
+            before, before_n = (None, None) if answers is None else self._before(cell, answers)
+            worst.append(
+                ScannedCell(
+                    cell.kind,
+                    self._condition(cell),
+                    round(cell.taken, 1),
+                    cell.n,
+                    round(cell.fair, 1),
+                    round(cell.allowed, 1),
+                    round(cell.value, 3),
+                    case,
+                    examples,
+                    before,
+                    before_n,
+                )
+            )
+        return ScanResult(
+            self.model,
+            self._tallies[0].checklist,
+            ",".join((self._word, *(word for word in self.words if word == LENIENT))),
+            scanned.value,
+            scanned.cells,
+            scanned.limit,
+            self.metric.level,
+            scanned.answers,
+            tuple(worst),
         )
 
-    def _showing(self, cell: FoundCell, design: Design, look: FirstLook) -> Sequence[int]:
-        """The questions of a cell whose answers are as the cell says; all of them if there are none."""
-        if self.metric.outcome == "answered":
-            taken = (look.shares * design.shown[:, :, design.kinds.index(cell.kind)]).sum(axis=1)
-        else:
-            taken = look.lost(self.metric.outcome)
-        typical = [row for row in cell.questions.tolist() if (taken[row] > HALF) == (cell.taken > cell.fair)]
-        return typical or cell.questions.tolist()
+    def _condition(self, cell: FoundCell) -> str:
+        return ", ".join(self._answers.design.conditions.clauses[part] for part in cell.condition)
+
+    def _taken(self, cell: FoundCell, answers: FirstAnswers) -> FloatArray:
+        """What each answer gave the kind of person of a cell, or whether it was lost, (N,)."""
+        design, look = answers.design, answers.look
+        if self.metric.outcome != "answered":
+            return look.lost(self.metric.outcome).astype(np.float64)
+        return np.asarray((look.shares * design.shown[:, :, design.kinds.index(cell.kind)]).sum(axis=1))
+
+    def _examples(self, cell: FoundCell) -> tuple[str, tuple[str, ...]]:
+        """The case that shows a cell most often, and the ids of some of its questions."""
+        design, taken = self._answers.design, self._taken(cell, self._answers)
+        rows = cell.questions.tolist()
+        showing = [row for row in rows if (taken[row] > HALF) == (cell.taken > cell.fair)] or rows
+        case, _ = Counter(design.cases[row].id for row in showing).most_common(1)[0]
+        return case, tuple(design.queries[row] for row in showing if design.cases[row].id == case)[:EXAMPLES]
+
+    def _before(self, cell: FoundCell, former: FirstAnswers) -> tuple[float | None, int | None]:
+        """How often a former run's answers to the same questions gave the same, and how many these are."""
+        design = self._answers.design
+        keys = ((design.cases[row].id, design.queries[row]) for row in cell.questions)
+        rows = [former.design.rows[key] for key in keys if key in former.design.rows]
+        outcome = former.look.outcome[rows]
+        counted = outcome == ANSWERED if self.metric.outcome == "answered" else outcome != NOT_ASKED
+        if not counted.any() or (cell.kind and cell.kind not in former.design.kinds):
+            return None, None
+        return round(float(self._taken(cell, former)[rows][counted].sum()), 1), int(counted.sum())
 
     def asks(self, case: Case) -> int:
         return int(isinstance(case, TopicCase) and case.part == self._tallies[0].part)

@@ -85,6 +85,48 @@ def test_bbq(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_an_incomplete_clone_names_what_it_lacks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At the root of the clone or in its folder of files; two formats of the same file are one."""
+    (folder / "data").mkdir()
+    for name in FORMATS["bbq"].releases:
+        if not name.startswith("Race_"):
+            content = AGE.replace('"Age"', f'"{name.partition(".")[0]}"')
+            (folder / "data" / name).write_text(content, encoding="utf-8")
+    lacking = (
+        "lacks Race_ethnicity.jsonl, Race_x_SES.jsonl, Race_x_gender.jsonl; --partial imports what is there"
+    )
+    for path, place in ((".", "data"), ("data", "data")):
+        assert main(["import", "bbq", path, "--any-version"]) == 4
+        assert capsys.readouterr().err == f"{place}: {lacking}\n"
+    assert not (folder / "bbq.yaml").exists()
+    assert main(["import", "bbq", ".", "--any-version", "--partial"]) == 0
+    note = "without Race_ethnicity.jsonl, Race_x_SES.jsonl, Race_x_gender.jsonl, which the folder lacks"
+    assert capsys.readouterr().out.splitlines()[:2] == ["32 questions of 8 categories", note]
+    assert f"# {note}\n" in (folder / "bbq.yaml").read_text(encoding="utf-8")
+    spanish = {name: git for name, git in FORMATS["esbbq"].releases.items() if name.endswith(".csv")}
+    for name in spanish:
+        rows = [row | {"category": name.partition(".")[0]} for row in ES]
+        (folder / name).write_text(files.as_csv(rows), encoding="utf-8")
+    assert main(["import", "esbbq", ".", "--any-version"]) == 0
+
+
+def test_bbq_as_the_hub_has_it(folder: Path) -> None:
+    """Splits are in lower case, and the right answer has another name."""
+    row = files.bbq(3, "nonneg", "disambig", label=0)
+    row["answer_label"] = row.pop("label")
+    (folder / "age.jsonl").write_text(files.lines(row | {"target_label": 1}), encoding="utf-8")
+    (item,) = imported(folder, "bbq", ".")
+    assert (item.id, marked(item, "right"), marked(item, "stereotype")) == ("age_3", "old", "nonold")
+
+
+def test_names_with_capitals_and_hyphens(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The files are named as typed, the checklist as gates can name it."""
+    (folder / "Age.jsonl").write_text(AGE, encoding="utf-8")
+    assert main(["import", "bbq", "Age.jsonl", "--any-version", "-o", "Our-BBQ.yaml"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == ["wrote Our-BBQ.yaml", "wrote Our-BBQ.jsonl"]
+    assert protocols.load("Our-BBQ.yaml", truth="audited", base=folder).name == "our_bbq"
+
+
 def test_bbq_where_both_people_are_of_one_region(folder: Path) -> None:
     """Options then mean the people's groups rather than their region."""
     row = files.bbq(0, "neg", "ambig", label=2) | {
@@ -194,6 +236,10 @@ def test_rows_without_one_stereotyped_person(folder: Path, capsys: pytest.Captur
         text = json.dumps(content) if file.endswith("json") else files.lines(*content)
         (folder / file).write_text(text, encoding="utf-8")
     assert [marked(item, "stereotype") for item in imported(folder, "cbbq", "ambiguous.json")] == [None, None]
+    written = (folder / "made.yaml").read_text(encoding="utf-8")
+    assert written.startswith(
+        "# 2 questions of 1 category\n# 2 questions (100%) without a stereotypical option: no"
+    )
     assert capsys.readouterr().out.splitlines()[1:4] == [
         "2 questions (100%) without a stereotypical option: no bias score",
         "1 question left out: two answers mean the same",

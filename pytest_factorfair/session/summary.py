@@ -115,6 +115,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         release=gating.release(
             verdicts,
             unjudged,
+            unreadable=[record.case.case for record in ledger.records if not record.readable],
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),

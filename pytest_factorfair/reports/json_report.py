@@ -237,7 +237,9 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     """
     path = located(path)
     try:
-        report = json.loads(content(path, name=name), parse_constant=_number, parse_float=_number)
+        report = json.loads(
+            content(path, name=name), parse_constant=_number, parse_float=_number, parse_int=_whole
+        )
     except InputError:
         raise
     except RecursionError:
@@ -266,6 +268,12 @@ def _number(text: str) -> float:
     if not abs(number) <= LARGEST:  # nan, too
         raise ValueError(f"{text} is no number of a report")
     return number
+
+
+def _whole(text: str) -> int:
+    """A whole number of a report."""
+    _number(text)
+    return int(text)
 
 
 def _reason(error: Exception) -> str:

@@ -226,7 +226,7 @@ def resolve(
         "own_pictures": str(root / DEFAULT_PICTURES),
         "report": values["report"] or str(root / DEFAULT_REPORT),
         "base": str(here),
-        "origins": {name: setting.where for name, setting in (table | given_options).items()},
+        "origins": {name: setting.where for name, setting in {**table, **given_options}.items()},
     }
     return Settings(**settings)
 

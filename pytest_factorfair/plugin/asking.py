@@ -48,6 +48,8 @@ class Asker:
         item, execution, assignment = self._item, self._execution, self._assignment
         if case != assignment.case:
             raise ValueError(f"this item is about {assignment.case.id}, not {case.id}")
+        if item.config.pluginmanager.hasplugin("pytest_forked") and item.get_closest_marker("forked"):
+            pytest.fail("mark forked: a fork cannot ask; leave the mark out", pytrace=False)
         settings = execution.run.settings
         try:
             submitted = execution.submissions.submit(assignment, self._model)

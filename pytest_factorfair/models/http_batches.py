@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from http import HTTPStatus
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +183,8 @@ class HttpBatches(ABC):
         return RetryableModelError(f"{self._model}: {problem}", cause=Cause("reply"))
 
     def _failure(self, reply: Reply) -> ModelError:
-        return self._server.error(self._model, reply, absent="no such batch or file")
+        complaint = openai_errors.complaint(reply.body)
+        return self._server.error(self._model, reply, complaint, absent="no such batch or file")
 
 
 def line_error(status: int, complaint: Complaint, model: str) -> ServiceError:
@@ -196,12 +196,7 @@ def line_error(status: int, complaint: Complaint, model: str) -> ServiceError:
         if status
         else RetryableModelError(message, cause=Cause("status", "0"), billable=False)
     )
-    return ServiceError(
-        error,
-        complaint,
-        is_filtered=status in openai_errors.REFUSALS and complaint.is_filter,
-        adaptable=status == HTTPStatus.BAD_REQUEST,
-    )
+    return ServiceError(error, complaint, status=status)
 
 
 def number(value: object) -> int:

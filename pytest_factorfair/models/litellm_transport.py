@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 
 from pytest_factorfair.domain import Modality
 from pytest_factorfair.errors import (
+    FOREIGN_REPLY,
     Cause,
     FatalModelError,
     InputError,
@@ -40,12 +42,14 @@ from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit, shown_url
 
 TAKEN = frozenset(
-    {"api_base", "num_retries", "max_retries", "drop_params", "fallbacks", "mock_response", "client"}
+    {"api_base", "num_retries", "max_retries", "drop_params", "fallbacks", "client", "extra_headers"}
 )
 # By class names (also of base classes), because importing the classes takes seconds. Other exceptions are
 # classified by their status.
 _FATAL = frozenset({"UnsupportedParamsError", "LiteLLMUnknownProvider", "ModelNotMappedError"})
 _RETRYABLE = frozenset({"APITimeoutError", "APIConnectionError"})
+# The statuses of exceptions that litellm raises when it cannot read a success, or reads an error in it.
+_UNREADABLE = frozenset({422, 500})
 # Redundant prefixes: "litellm.RateLimitError: RateLimitError: OpenAIException - slow down".
 _PREFIX = re.compile(r"^(?:(?:litellm\.)?\w* ?(?:Error|Exception|Timeout)(?:: | - ))+")
 
@@ -203,6 +207,8 @@ class LitellmTransport:
         async with self._loading:
             if self._library is None:
                 self._library = await asyncio.to_thread(_library, self._route, self._call.mode)
+        if isinstance(mock := body.get("mock_response"), dict | list):  # typed as JSON, which litellm skips
+            body = {**body, "mock_response": json.dumps(mock)}
         try:
             if self._call.repeats and self._client is None:
                 self._client = _client_without_retries(self._library, self._route, self._timeout)
@@ -337,14 +343,19 @@ _CALLS: Mapping[Modality, _Call] = {
 
 
 def service_error(name: str, error: Exception, *, keys: Collection[str]) -> ServiceError:
-    """The error for a litellm exception; ``keys`` are the variables from which a key may have been read."""
-    body = getattr(error, "body", None)
-    fields = body if isinstance(body, dict) else {}
-    codes = frozenset(str(fields[key]) for key in ("code", "type") if fields.get(key))
-    complaint = Complaint(str(error), codes, str(fields.get("param") or ""))
+    """The error for a litellm exception; ``keys`` are the variables from which a key may have been read.
+
+    litellm's message often lacks what the service said, which is in the exception of the HTTP client.
+    """
+    reply, body = _failed_reply(error), getattr(error, "body", None)
+    if reply is not None:
+        said = openai_errors.complaint(reply.content)
+    else:
+        said = openai_errors.complaint_in({"error": body}) if isinstance(body, dict) else Complaint("")
+    complaint = said if said.message else replace(said, message=str(error))
     kinds = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status_code", None)
-    reason = fit(_PREFIX.sub("", str(error))) or type(error).__name__
+    reason = fit(_PREFIX.sub("", said.message or str(error))) or type(error).__name__
     if status == HTTPStatus.UNAUTHORIZED and keys:
         reason = f"the key in {' or '.join(keys)} was refused: {reason}"
     model_error: ModelError
@@ -353,6 +364,9 @@ def service_error(name: str, error: Exception, *, keys: Collection[str]) -> Serv
     elif _RETRYABLE & kinds:
         cause = Cause("connection", type(error).__name__)
         model_error = RetryableModelError(f"{name}: {reason}", cause=cause)
+    elif reply is None and status in _UNREADABLE:
+        line = f"{name}: litellm cannot read the reply: {reason.partition(' Traceback ')[0]}"
+        model_error = RetryableModelError(line, cause=FOREIGN_REPLY)
     elif not isinstance(status, int):
         message = f"{name}: {type(error).__name__}: {reason}"
         model_error = RejectedRequestError(message, cause=Cause.raised(error))
@@ -363,8 +377,19 @@ def service_error(name: str, error: Exception, *, keys: Collection[str]) -> Serv
         model_error = openai_errors.error_of(
             status,
             f"{name}: {openai_errors.named(status)}: {reason}",
-            codes=codes,
+            codes=complaint.codes,
             headers=headers if isinstance(headers, Mapping) else {},
         )
-    filtered = "ContentPolicyViolationError" in kinds or complaint.is_filter
-    return ServiceError(model_error, complaint, is_filtered=filtered, adaptable=True)
+    is_filtered = "ContentPolicyViolationError" in kinds
+    known_status = status if isinstance(status, int) else None
+    return ServiceError(model_error, complaint, status=known_status, is_filtered=is_filtered)
+
+
+def _failed_reply(error: BaseException) -> Any:
+    """The HTTP reply behind an exception of litellm; None if no call failed by its status."""
+    link: BaseException | None = error
+    while link is not None:
+        if type(link).__name__ == "HTTPStatusError":  # httpx's, which takes long to import
+            return getattr(link, "response", None)
+        link = link.__cause__ or link.__context__
+    return None

@@ -13,13 +13,14 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from pytest_factorfair.domain import Modality
-from pytest_factorfair.errors import InputError, ModelError
+from pytest_factorfair.errors import FOREIGN_REPLY, InputError, ModelError, RetryableModelError
 from pytest_factorfair.models import litellm_catalogue, openai_errors, service
 from pytest_factorfair.models.http_client import HttpClient, Reply
 from pytest_factorfair.models.openai_batches import OpenAIBatches
-from pytest_factorfair.models.openai_errors import ServiceError, complaint, parsed
+from pytest_factorfair.models.openai_errors import Complaint, ServiceError, complaint, complaint_in
 from pytest_factorfair.models.openai_format import Format, encoded
 from pytest_factorfair.models.openai_images import RESPONSE_FORMAT
+from pytest_factorfair.models.openai_replies import fields_of
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import conceal, conceal_path, conceal_variable, fit, redacted, shown_url
@@ -70,17 +71,24 @@ class HttpTransport:
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
         content = encoded({"model": self.model, **body})
         reply = await self._client.request("POST", self._target, body=content, headers=self._server.headers)
-        fields = parsed(reply.body) if reply.succeeded else {}
-        if reply.succeeded and (self._wanted in fields or "error" not in fields):
+        if not reply.succeeded:
+            raise self._service_error(reply, complaint(reply.body), reply.status)
+        fields = fields_of(reply.body)
+        if isinstance(fields.get(self._wanted), list):
             return fields
-        server_complaint = complaint(reply.body)
-        status = openai_errors.status_in(server_complaint) if reply.succeeded else reply.status
-        raise ServiceError(
-            self._server.error(self._name, replace(reply, status=status), absent="no such model"),
-            server_complaint,
-            is_filtered=status in openai_errors.REFUSALS and server_complaint.is_filter,
-            adaptable=reply.status == HTTPStatus.BAD_REQUEST,
-        )
+        server_complaint = complaint_in(fields)
+        status = openai_errors.status_in(server_complaint)
+        if status is not None:
+            raise self._service_error(replace(reply, status=status), server_complaint, status)
+        if fields.get("error") or server_complaint.message:
+            message = f"{self._name}: an error with status {reply.status}: {fit(server_complaint.message)}"
+            error = RetryableModelError(message, cause=FOREIGN_REPLY)
+            raise ServiceError(error, server_complaint, status=None)
+        return fields
+
+    def _service_error(self, reply: Reply, server_complaint: Complaint, status: int) -> ServiceError:
+        error = self._server.error(self._name, reply, server_complaint, absent="no such model")
+        return ServiceError(error, server_complaint, status=status)
 
     async def close(self) -> None:
         await self._client.close()
@@ -114,12 +122,11 @@ class Server:
         plain = {"Content-Type": "application/json", "User-Agent": "pytest-factorfair"}
         return plain | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
-    def error(self, name: str, reply: Reply, *, absent: str) -> ModelError:
+    def error(self, name: str, reply: Reply, server_complaint: Complaint, *, absent: str) -> ModelError:
         """The error of a failed call: an explanation of its status, followed by the server's message.
 
         ``name`` is the model's, and ``absent`` what a 404 may mean.
         """
-        server_complaint = complaint(reply.body)
         message, address = fit(server_complaint.message), shown_url(self.base_url)
         if reply.status in openai_errors.REDIRECTS:
             target = fit(reply.headers.get("Location", "").partition("?")[0])

@@ -36,7 +36,7 @@ COST = 2.0  # of an answer by batch
 
 def error(status: int) -> ServiceError:
     raised = error_of(status, f"status {status}", codes=frozenset(), headers={})
-    return ServiceError(raised, Complaint("wrong"), is_filtered=False, adaptable=False)
+    return ServiceError(raised, Complaint("wrong"), status=None)
 
 
 @dataclass

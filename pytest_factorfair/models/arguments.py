@@ -43,10 +43,12 @@ class PassThrough:
     """Marks a field that collects ``FIELD.KEY=VALUE``; the run sets the keys in ``taken`` itself.
 
     With ``same_names``, a key that is also an argument of the provider must be given as that argument.
+    The values ``from_environment`` are names of environment variables, so keys may be those of secrets.
     """
 
     taken: frozenset[str] = frozenset()
     same_names: bool = False
+    from_environment: bool = False
 
 
 Number = int | float  # int first: pydantic must not turn 0 into 0.0, which would be another identity
@@ -98,12 +100,13 @@ def read(
         if isinstance(marker, PassThrough)
     }
     fields = table.model_fields.keys() - passed_on
+    verbatim = tuple(f"{name}." for name, marker in passed_on.items() if marker.from_environment)
     defaults = {key: value for key, value in spec.defaults.items() if key in fields}
     values: dict[str, object] = {**defaults, **(preset or {})}
     for key, typed in spec.arguments.items():
         where = f"model '{spec.text}': argument '{key}'"
         conceal_keys(typed)
-        if key.rpartition(".")[2].lower() in SECRETS:
+        if key.rpartition(".")[2].lower() in SECRETS and not key.startswith(verbatim):
             raise InputError(
                 f"{where}: a secret given here would appear in the shell's history and in reports; "
                 "put it in an environment variable"
@@ -113,7 +116,7 @@ def read(
             hint = f" ({next(iter(passed_on))}.{key}=... is passed on unchanged)" if passed_on else ""
             raise InputError(f"{where} is unknown{nearest(key, fields)}{hint}")
         accepted = expected(table, key) if key in fields else AcceptedValues("")
-        values[key] = typed if accepted.verbatim else _parsed(typed)
+        values[key] = typed if accepted.verbatim or key.startswith(verbatim) else _parsed(typed)
         if accepted.omissible and typed.lower() == "none":
             values[key] = None
             continue

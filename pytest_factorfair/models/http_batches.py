@@ -118,7 +118,7 @@ class HttpBatches(ABC):
 
     async def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
         for path in self._sources(status):
-            url = f"{self._server.base_url}/{path}"
+            url = self._server.url(path)
             async for line in self._client.lines(url, headers=self._headers, failure=self._failure):
                 try:
                     fields = openai_errors.parsed(line)
@@ -161,9 +161,7 @@ class HttpBatches(ABC):
         self, method: str, path: str, *, body: bytes | None = None, kind: str = "application/json"
     ) -> dict[str, Any]:
         headers = {**self._headers, "Content-Type": kind}
-        reply = await self._client.request(
-            method, f"{self._server.base_url}/{path}", body=body, headers=headers
-        )
+        reply = await self._client.request(method, self._server.url(path), body=body, headers=headers)
         if not reply.succeeded:
             raise self._failure(reply)
         body = reply.body.lstrip()

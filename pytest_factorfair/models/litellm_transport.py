@@ -33,10 +33,11 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models import litellm_catalogue, openai_errors, service
 from pytest_factorfair.models.anthropic_batches import AnthropicBatches
 from pytest_factorfair.models.batches import BatchService
+from pytest_factorfair.models.http_client import proxy, through
 from pytest_factorfair.models.openai_batches import OpenAIBatches
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError
 from pytest_factorfair.models.openai_format import Format
-from pytest_factorfair.models.openai_http import OPENAI_URL, Server, checked_url, key_in
+from pytest_factorfair.models.openai_http import OPENAI_URL, Server, checked_url, headers_in, key_in
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit, shown_url
@@ -63,7 +64,7 @@ def build(spec: ModelSpec) -> Model:
         MissingExtraError: litellm, or Pillow for pictures, is not installed.
     """
     asked = service.settings(spec, taken=TAKEN)
-    path = route(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
+    path = route(spec, base_url=asked.base_url, api_key_env=asked.api_key_env, header=asked.header)
     _check_answers(spec, path)
     transport = LitellmTransport(spec.text, path, asked, batches=_batches(spec, path, asked.modality))
     return service.build(spec, transport, asked, openai=True)
@@ -83,6 +84,7 @@ class Route:
     base_url: str | None
     key_env: str | None
     key: str | None = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def served(self) -> str:
@@ -90,7 +92,9 @@ class Route:
         return self.model.removeprefix(f"{self.provider}/")
 
 
-def route(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Route:
+def route(
+    spec: ModelSpec, *, base_url: str | None, api_key_env: str | None, header: Mapping[str, str] | None = None
+) -> Route:
     """Work out provider, address and key of a model id as litellm does.
 
     Raises:
@@ -102,15 +106,21 @@ def route(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> 
     model = spec.text.removeprefix("litellm:")
     provider = _provider(spec, model)
     url = checked_url(spec, base_url) if base_url else None
+    if url and "?" in url:
+        raise InputError(
+            f"model '{spec.text}': base URL '{shown_url(url)}' must end before the '?': litellm takes the "
+            "version of an API as body.api_version=..."
+        )
+    headers = headers_in(spec, header or {})
     key = key_in(spec, api_key_env, needed=True) if api_key_env else None
     missing = litellm_catalogue.missing_keys(provider) if spec.asked else ()
-    if missing and not (key or url):
+    if missing and not (key or url or headers):
         raise InputError(f"model '{spec.text}': no key: set the environment variable {' or '.join(missing)}")
     if missing and not key:
         key = "unused"  # a self-hosted server needs no key, but litellm requires one
     variables = (f"{provider.upper()}_API_BASE", f"{provider.upper()}_BASE_URL")
     set_elsewhere = (shown_url(os.environ[name]) for name in variables if os.environ.get(name))
-    return Route(model, provider, url, url or next(set_elsewhere, None), api_key_env, key)
+    return Route(model, provider, url, url or next(set_elsewhere, None), api_key_env, key, headers)
 
 
 def _provider(spec: ModelSpec, model: str) -> str:
@@ -179,8 +189,10 @@ def _batches(spec: ModelSpec, route: Route, modality: Modality) -> BatchService 
     key = key_in(spec, key_from, needed=False)
     if route.provider == "anthropic":
         base_url = f"{route.base_url.removesuffix('/v1')}/v1" if route.base_url else address
-        return AnthropicBatches(spec.text, Server(route.served, base_url, key_from, key))
-    return OpenAIBatches(spec.text, Server(route.served, route.base_url or address, key_from, key))
+        return AnthropicBatches(spec.text, Server(route.served, base_url, key_from, key, route.headers))
+    return OpenAIBatches(
+        spec.text, Server(route.served, route.base_url or address, key_from, key, route.headers)
+    )
 
 
 class LitellmTransport:
@@ -220,6 +232,7 @@ class LitellmTransport:
                 num_retries=0,
                 max_retries=0,
                 client=self._client,
+                **({"extra_headers": dict(self._route.headers)} if self._route.headers else {}),
                 **body,
             )
             return self._call.plain(reply)
@@ -227,7 +240,8 @@ class LitellmTransport:
             route = self._route
             present = litellm_catalogue.present_keys(route.provider)
             keys = (route.key_env,) if route.key_env else tuple(present)
-            raise service_error(self._name, error, keys=keys) from error
+            via = through(proxy(self.url or f"https://{route.provider}"))
+            raise service_error(self._name, error, keys=keys, via=via) from error
 
     async def close(self) -> None:
         """Close litellm's clients for this event loop, which all models share."""
@@ -342,8 +356,10 @@ _CALLS: Mapping[Modality, _Call] = {
 }
 
 
-def service_error(name: str, error: Exception, *, keys: Collection[str]) -> ServiceError:
+def service_error(name: str, error: Exception, *, keys: Collection[str], via: str = "") -> ServiceError:
     """The error for a litellm exception; ``keys`` are the variables from which a key may have been read.
+
+    ``via`` is a clause that names the proxy of calls.
 
     litellm's message often lacks what the service said, which is in the exception of the HTTP client.
     """
@@ -363,7 +379,7 @@ def service_error(name: str, error: Exception, *, keys: Collection[str]) -> Serv
         model_error = FatalModelError(f"{name}: {reason}")
     elif _RETRYABLE & kinds:
         cause = Cause("connection", type(error).__name__)
-        model_error = RetryableModelError(f"{name}: {reason}", cause=cause)
+        model_error = RetryableModelError(f"{name}: {reason}{via}", cause=cause)
     elif reply is None and status in _UNREADABLE:
         line = f"{name}: litellm cannot read the reply: {reason.partition(' Traceback ')[0]}"
         model_error = RetryableModelError(line, cause=FOREIGN_REPLY)

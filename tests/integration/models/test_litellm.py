@@ -290,6 +290,22 @@ def test_parameter_that_litellm_knows_is_unsupported_ends_the_run(
     assert stub.stats()["requests"] == 0
 
 
+def test_a_header_of_a_gateway(
+    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "hunter2-planted")
+    for text in ("litellm:openai/some-model", "litellm:hosted_vllm/m"):
+        model = make_model(text, header__api_key="GATEWAY_KEY")
+        assert ask(model)[0].text == ASIAN
+        assert stub.stats()["headers"]["api_key"] == "hunter2-planted"
+        assert "hunter2" not in repr([model, model.identity])
+
+
+def test_a_version_in_the_url(stub: StubServer, make_model: MakeModel) -> None:
+    with pytest.raises(InputError, match="litellm takes the version of an API as body"):
+        make_model(base_url=f"{stub.base_url}?api-version=1")
+
+
 def test_server_of_ones_own_needs_no_key(
     stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

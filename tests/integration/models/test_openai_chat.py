@@ -544,6 +544,45 @@ def test_proxy_of_the_environment(
     assert stub.stats()["headers"]["Host"] == "model.invalid"
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:{port}", "http://me:hunter2-planted@127.0.0.1:{port}"])
+def test_errors_name_the_proxy(
+    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    named = "127.0.0.1:{port}" if "@" not in address else "***@127.0.0.1:{port}"
+    with socket.socket() as taken:  # bound, never listening: connections to it are refused
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        monkeypatch.setenv("http_proxy", address.format(port=port))
+        error = refused(make_model(base_url="http://model.invalid/v1"))
+    assert f"the connection failed through the proxy http://{named.format(port=port)}: " in str(error)
+    monkeypatch.setenv("http_proxy", address.format(port=stub.port))
+    stub.script(fail=-1, status=403)
+    error = refused(make_model(base_url="http://model.invalid/v1"))
+    assert f"403 Forbidden through the proxy http://{named.format(port=stub.port)}: " in str(error)
+
+
+def test_a_gateway_with_its_own_header_and_version(
+    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "hunter2-planted")
+    arguments = {
+        "header.Ocp-Apim-Subscription-Key": "GATEWAY_KEY",
+        "base_url": f"{stub.base_url}?api-version=7",
+    }
+    model = make_model("gpt-4o", **arguments)
+    assert ask(model)[0].text == ASIAN
+    stats = stub.stats()
+    assert stats["headers"]["Ocp-Apim-Subscription-Key"] == "hunter2-planted"
+    assert "Authorization" not in stats["headers"]
+    assert stats["path"] == "/v1/chat/completions"
+    assert stats["query"] == {"api-version": "7"}
+    assert "hunter2" not in repr([vars(model), model, model.identity])
+    stub.script(fail=-1, status=401, body=error_body("Wrong key hunter2-planted"))
+    assert str(refused(make_model("gpt-4o", **arguments))) == (
+        "gpt-4o: 401 Unauthorized: Ocp-Apim-Subscription-Key did not suffice: Wrong key ***"
+    )
+
+
 def test_the_key_is_only_in_the_header(make_model: MakeModel, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     model = make_model()

@@ -109,13 +109,14 @@ _ADVICE = {
     "reply": "check what the server replies to a single prompt",
     "raised": "fix the function",
 }
-_ADVICE_BY_STATUS = {
+_ADVICE_BY_DETAIL = {
     "400": "check the model's arguments",
     "401": "give a key that the provider accepts",
     "402": "pay the provider, or give the key of another account",
     "403": "check the key's permissions and the model's name",
     "404": "check the model's name and base_url",
     "422": "check the model's arguments",
+    FOREIGN_REPLY.detail: "check base_url and the server behind it: it must speak OpenAI's protocol",
     "429": "wait until the quota allows more, or lower --factorfair-max-rpm",
 }
 
@@ -262,7 +263,7 @@ class Breaker:
 def advised(error: FatalModelError) -> FatalModelError:
     """The same error with what to do about it, unless it says so."""
     cause = error.cause
-    hint = _ADVICE_BY_STATUS.get(cause.detail) or _ADVICE.get(cause.kind)
+    hint = _ADVICE_BY_DETAIL.get(cause.detail) or _ADVICE.get(cause.kind)
     if TO_DO in str(error) or hint is None:
         return error
     line = f"{str(error).rstrip('.')}{TO_DO}{hint}"

@@ -325,7 +325,7 @@ class FirstReplies:
         self._most = most
         self._is_cut_off = True
         self._cut_off = self._unusable = 0
-        self._usable = False
+        self._usable = self._stored = False
         self._in_order = asyncio.Lock()
         self._reasons: Counter[str] = Counter()
         self._examples: dict[str, Unusable] = {}
@@ -334,6 +334,7 @@ class FirstReplies:
         """Count the stored replies of a case, after those of all cases before it."""
         async with self._in_order:
             for query, response in replies:
+                self._stored = True
                 await self.add(query, response)
 
     async def add(self, query: Query, response: Response) -> None:
@@ -382,9 +383,11 @@ class FirstReplies:
             return None
         ((reason, _),) = self._reasons.most_common(1)
         _, shown, remedy = self._examples[reason]
+        if self._stored:
+            remedy += ", or ask stored questions again with --factorfair-reuse=none"
         return FatalModelError(
             f"{name}: none of its first {self._unusable} replies can be used ({reason}): {shown}"
-            f"{TO_DO}{remedy} (or set first_replies = 0, which asks on)"
+            f"{TO_DO}{remedy} (first_replies = 0 asks on)"
         )
 
 

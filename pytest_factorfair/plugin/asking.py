@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_factorfair.domain import Answers, Usage
-from pytest_factorfair.errors import BudgetError, InputError, PendingError
+from pytest_factorfair.errors import TO_DO, BudgetError, InputError, PendingError
 from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, USAGE
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class Asker:
             item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.account.unaccounted(exchanges)
             record = recorded(execution, assignment, exchanges, detector=self._detector)
         except (BudgetError, PendingError) as error:
-            item.session.shouldstop = str(error)
-            pytest.skip(str(error))
+            item.session.shouldstop = problem = str(error).partition(TO_DO)[0]
+            pytest.skip(problem)
         except InputError as error:
             pytest.fail(str(error), pytrace=False)
         return Answers(

@@ -355,6 +355,11 @@ def test_server_that_speaks_no_tls(stub: StubServer, make_model: MakeModel) -> N
         ({"message": {"refusal": None}}, Response(ASIAN, "stop")),
         ({"message": {"content": "", "reasoning_content": "A, I think"}}, Response("", "stop")),
         ({"choice": {"finish_reason": "length"}}, Response(ASIAN, "length")),
+        ({"choice": {"finish_reason": "max_tokens"}}, Response(ASIAN, "length")),
+        ({"choice": {"finish_reason": "MAX_TOKENS"}}, Response(ASIAN, "length")),
+        ({"choice": {"finish_reason": "FinishReason.MAX_TOKENS"}}, Response(ASIAN, "length")),
+        ({"choice": {"finish_reason": "model_length"}}, Response(ASIAN, "length")),
+        ({"choice": {"finish_reason": "token_limit"}}, Response(ASIAN, "length")),
         ({"choice": {"finish_reason": "content_filter"}}, Response(ASIAN, "filtered")),
         ({"choice": {"finish_reason": "SAFETY"}}, Response(ASIAN, "filtered")),
         ({"choice": {"finish_reason": "RECITATION"}}, Response(ASIAN, "filtered")),
@@ -381,6 +386,22 @@ def test_shapes_of_an_answer(
     (response,) = ask(make_model())
     assert (response.text, response.finish) == (expected.text, expected.finish)
     response.text.encode()
+
+
+@pytest.mark.parametrize(
+    ("message", "notes"),
+    [
+        ({"content": "", "reasoning_content": "A, I think"}, ("replies have no content, but reasoning_content",)),
+        ({"content": None, "reasoning": "A", "tool_calls": [{}]}, ("replies have no content, but reasoning and tool_calls",)),
+        ({"content": None, "tool_calls": []}, ()),
+        ({"content": "A", "reasoning_content": "A, I think"}, ()),
+    ],
+)  # fmt: skip
+def test_a_reply_without_content_says_where_something_is(
+    stub: StubServer, make_model: MakeModel, message: dict[str, object], notes: tuple[str, ...]
+) -> None:
+    stub.script(message=message)
+    assert ask(make_model())[0].notes == notes
 
 
 def test_usage_that_makes_no_sense_is_unknown(stub: StubServer, make_model: MakeModel) -> None:

@@ -47,7 +47,9 @@ def test_a_download_may_take_long_if_the_server_is_not_silent(monkeypatch: pytes
         host, port = server.sockets[0].getsockname()
         client = HttpClient("m", timeout=600.0, largest=100)
         lines = []
-        async for line in client.lines(f"http://{host}:{port}/", headers={}, failure=lambda _: ValueError()):
+        async for line in client.lines(
+            f"http://{host}:{port}/", headers={}, failure=lambda _: ValueError(), longest=9
+        ):
             lines.append(line)
             later += 400.0
             taken.set()

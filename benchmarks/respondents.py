@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from math import inf
 from pathlib import Path
 from statistics import NormalDist, fmean
@@ -28,7 +28,7 @@ from pytest_factorfair.protocols.asking import Situation
 from pytest_factorfair.protocols.combined import topic_keys
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
-from pytest_factorfair.protocols.fact_or_fair.counting.design import FirstAnswers, FirstLook
+from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstAnswers, FirstLook
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import TallyAnswers, TallyBuilder, tally_keys
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
 from pytest_factorfair.protocols.measuring import GateSet
@@ -84,22 +84,47 @@ class Questions:
             Page(self, TallyBuilder(self.checklist, tally_key, statistics, self.sampling))
             for tally_key, statistics in tally_keys(self.checklist, self.cases, [""])
         ]
-        judged = np.array([case.part == "subjective" for case in self.cases])
-        self.judged = np.flatnonzero((self.look == 0) & judged[self.owner])
+        self.first = {
+            part: np.flatnonzero(
+                (self.look == 0) & np.array([c.part == part for c in self.cases])[self.owner]
+            )
+            for part in ("subjective", "objective")
+        }
         self.topic_keys = [topic_keys("", self.checklist, case) for case in self.cases]
         # All gate sets judge a respondent in turn.
         self.chances = lru_cache(maxsize=1)(partial(Chances, self))
 
     def first_answers(self, outcomes: Ints) -> FirstAnswers:
-        """The judgements of the first look, from the outcome of each query."""
-        outcome = outcomes[self.judged]
-        answered = outcome < LETTERS
-        shares = np.where(answered[:, None], np.eye(LETTERS + 2)[outcome][:, :LETTERS], 0.0)
-        look = FirstLook(shares, np.where(answered, 0, outcome - LETTERS + 1))
-        return FirstAnswers(self.checklist, self.cases, self.sampling, look=look)
+        """The answers of the first look, from the outcome of each query."""
+        return SimulatedAnswers(self, outcomes)
 
     def gates(self, name: GateSet) -> tuple[Gate, ...]:
         return gating.expand([name], checklists=[self.checklist], sampling=self.sampling)
+
+
+class SimulatedAnswers(FirstAnswers):
+    """The answers of a first look, from the outcome of each query."""
+
+    asked = True
+
+    def __init__(self, questions: Questions, outcomes: Ints) -> None:
+        super().__init__(questions.checklist, questions.cases, questions.sampling)
+        self._first, self._outcomes = questions.first, outcomes
+
+    @cached_property
+    def look(self) -> FirstLook:
+        return self._look("subjective")
+
+    @cached_property
+    def look_at_facts(self) -> FirstLook:
+        return self._look("objective")
+
+    def _look(self, part: str) -> FirstLook:
+        outcome = self._outcomes[self._first[part]]
+        answered = outcome < LETTERS
+        return FirstLook(
+            np.eye(LETTERS + 2)[outcome][:, :LETTERS], np.where(answered, 0, outcome - LETTERS + 1)
+        )
 
 
 class Chances:
@@ -207,7 +232,7 @@ class Page:
                     for kind, (feature_values, shown) in self.features.items()
                 },
             ),
-            first_answers=first_answers if self.builder.key.part == "subjective" else None,
+            first_answers=first_answers,
         )
 
     def _answers(self, mask: Bools, shares: Floats) -> AnswerArrays:

@@ -21,8 +21,8 @@ import numpy as np
 from benchmarks.respondents import SEED, Behaviour, Chances, Questions, Weights, respondents
 from pytest_factorfair.protocols.asking import Situation
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
-from pytest_factorfair.protocols.fact_or_fair.metrics.scan import SCANS
 from pytest_factorfair.protocols.fact_or_fair.metrics.scan_score import ScanScore
+from pytest_factorfair.protocols.fact_or_fair.metrics.scans import SCANS
 
 
 def leaning(spread: float) -> Behaviour:
@@ -63,14 +63,13 @@ FAIR: Mapping[str, str | Behaviour] = {
 def scans(questions: Questions, chances: Chances, number: int) -> Iterator[ScanScore]:
     """The scans of a simulated first look."""
     used = np.zeros(len(questions.queries), np.bool_)
-    used[questions.judged] = True
+    used[questions.look == 0] = True
     draws = np.random.default_rng((SEED, number)).random((len(questions.queries), 1))
     outcomes = (draws >= chances.of(used)[:, :-1]).sum(axis=-1)
     first_answers = questions.first_answers(outcomes)
-    page = next(page for page in questions.pages if page.builder.key.part == "subjective")
-    tally = page.tally(used, outcomes, first_answers)
-    for word in SCANS:
-        yield ScanScore(word, [tally], first_answers, (word,))
+    for word, metric in SCANS.items():
+        page = next(page for page in questions.pages if page.builder.key.part == metric.part)
+        yield ScanScore(word, [page.tally(used, outcomes, first_answers)], first_answers, (word,))
 
 
 def row(questions: Questions, name: str, respondent: str | Behaviour, runs: int) -> str:

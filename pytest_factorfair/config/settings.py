@@ -135,7 +135,8 @@ class Settings:
     the number for the whole run; a worker's settings have its share. ``cluster`` is the address of a Ray
     cluster, "" for any available one, None to stay in this process. ``sizes`` are the names given in
     ``samples``. ``origins`` says where each option was given, by its name. ``set_aside`` is the reason
-    why the gates of pyproject.toml are not in ``gates``, "" if they are.
+    why the gates of pyproject.toml are not in ``gates``, "" if they are. ``unread`` says which settings are
+    not read, because pytest has another root folder than the current one.
     """
 
     models: tuple[str, ...]
@@ -150,6 +151,7 @@ class Settings:
     interval: Interval
     gates: tuple[str, ...]
     set_aside: str
+    unread: str
     undecided: str
     plan: bool
     batch: str
@@ -240,6 +242,7 @@ def resolve(
         "looks": values["looks"] or _looks(values, sizes),
         "gates": gates,
         "set_aside": set_aside,
+        "unread": sources.unread(root, here),
         "log": values["log"] or (),
         "reuse": reuse,
         "max_age": max_age,
@@ -253,7 +256,7 @@ def resolve(
         "own_pictures": str(root / DEFAULT_PICTURES),
         "report": values["report"] or str(root / DEFAULT_REPORT),
         "base": str(here),
-        "origins": {name: setting.where for name, setting in (table | given_options).items()},
+        "origins": {name: setting.where for name, setting in {**table, **given_options}.items()},
     }
     return Settings(**settings)
 

@@ -103,6 +103,20 @@ def pyproject(root: Path) -> Mapping[str, OptionValue]:
     }
 
 
+def unread(root: Path, here: Path) -> str:
+    """A line if the current folder's pyproject.toml has settings that are not read, as it is not the root.
+
+    Options such as ``--rootdir`` and ``-c``, and ini files of tests, change pytest's root folder.
+    """
+    path = here / "pyproject.toml"
+    try:
+        if here.samefile(root) or TABLE not in tomllib.loads(path.read_text(encoding="utf-8"))["tool"]:
+            return ""
+    except (OSError, ValueError, LookupError, TypeError):  # no such file or table
+        return ""
+    return f"{path}: [tool.{TABLE}] is not read, nor are its gates: the root folder of this run is {root}"
+
+
 def _tables(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     tables = parent.get(name)
     return tables if isinstance(tables, dict) else {}

@@ -18,7 +18,7 @@ from typing import Any
 
 from pytest_factorfair.detection.protocol import Detector, other_words
 from pytest_factorfair.detection.registry import DetectorSpec
-from pytest_factorfair.domain import Attribute, Detection, Face
+from pytest_factorfair.domain import UNCLEAR, Attribute, Detection, Face
 from pytest_factorfair.errors import DetectorError, InputError, PictureError
 from pytest_factorfair.models.python_object import load
 from pytest_factorfair.pictures.decode import Pixels, decode
@@ -93,7 +93,7 @@ class FunctionDetector:
                     for attribute in attributes
                     if groups.get(attribute.name) in attribute.groups
                 }
-                words |= groups
+                words |= {name: word for name, word in groups.items() if word not in (None, "", UNCLEAR)}
                 faces.append(Face(valid, dict.fromkeys(valid, 1.0), (0, 0, width, height)))
             if words and not any(face.groups for face in faces):
                 known = {attribute.name: attribute.groups for attribute in attributes}

@@ -365,6 +365,26 @@ class Record:
             outcomes["refused"] -= filtered
         return outcomes
 
+    @property
+    def asked(self) -> int:
+        """The number of queries; the answers for all faces of a picture belong to one query."""
+        faces = [answer.query for answer in self.answers if answer.face]
+        return len(self.answers) - len(faces) + len(set(faces))
+
+    @property
+    def readable(self) -> bool:
+        """Whether the model could be asked, and at least half of its answers could be parsed.
+
+        One or two unparsed replies never make a case fail, however small it is: how often a model's answers
+        are lost is judged by gates.
+        """
+        outcomes = self.outcomes
+        if not outcomes["error"] and outcomes["unparsed"] <= BY_CHANCE:
+            return True
+        lost_outcomes = Counter(answer.outcome for answer in lost(self.answers))
+        half = self.asked / 2
+        return lost_outcomes["error"] <= half and lost_outcomes.total() <= max(half, BY_CHANCE)
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
@@ -391,14 +411,8 @@ class Answers:
 
     @property
     def readable(self) -> bool:
-        """Whether the model could be asked, and at least half of its answers could be parsed.
-
-        One or two unparsed replies never make a case fail, however small it is: how often a model's answers
-        are lost is judged by gates.
-        """
-        lost_outcomes = Counter(answer.outcome for answer in lost(self.answers))
-        half = self.asked / 2
-        return lost_outcomes["error"] <= half and lost_outcomes.total() <= max(half, BY_CHANCE)
+        """Whether the model could be asked, and at least half of its answers could be parsed."""
+        return self.record.readable
 
     def explain(self) -> str:
         """A message about lost answers: their reasons, the most frequent first, an example, and advice."""
@@ -422,9 +436,8 @@ class Answers:
 
     @property
     def asked(self) -> int:
-        """The number of queries; the answers for all faces of a picture belong to one query."""
-        faces = [answer.query for answer in self.answers if answer.face]
-        return len(self.answers) - len(faces) + len(set(faces))
+        """The number of queries."""
+        return self.record.asked
 
 
 Citation = Literal["group", "prior", "news", "identity"]

@@ -55,8 +55,8 @@ UNREADABLE = 0.05
 STORED = 100
 """Answers that are stored together."""
 
-QUOTA, NOT_AGAIN = "quota", "unconfirmed"
-"""Causes in a batch's row: the service's quota refused it; it is not created (again), as it may exist."""
+QUOTA, UNCONFIRMED = "quota", "unconfirmed"
+"""Causes in a batch's row: the service's quota refused it; it may exist, and is not created again."""
 
 
 @dataclass(slots=True)
@@ -183,7 +183,7 @@ class Collector:
             await self._not_created(job, row, error)
             return False
         if not status.id:
-            await self._update(row, cause=NOT_AGAIN)
+            await self._update(row, cause=UNCONFIRMED)
             raise InputError(
                 f"model '{row.model}': {row.service} has no batches (it created one without an id): "
                 f"{ELSEWHERE}; it may answer the questions nevertheless: {self._ways_out(row)}"
@@ -204,7 +204,7 @@ class Collector:
                 final = None
             except PendingError as pending:
                 final = pending
-        if row.cause == NOT_AGAIN:
+        if row.cause == UNCONFIRMED:
             self._holds.free(self._repeated.pop(row.name, ()), unsent=True)
             await self._update(row, cause="", held=row.held)
         elif final is None and row.file_id:
@@ -288,13 +288,13 @@ class Collector:
                 await self._created(row, candidate)
             return bool(certain)
         is_late = self._retry.clock() - (row.submitted or row.created) >= LISTED
-        if is_late and row.cause != NOT_AGAIN:
+        if is_late and row.cause != UNCONFIRMED:
             return await self._repeat(job, row)
         try:
             doubt = RetryableModelError(f"{row.service} does not list batch {row.short}")
             self.endure(job, doubt, "whether it was created is unknown")
         except PendingError:
-            if row.cause == NOT_AGAIN:
+            if row.cause == UNCONFIRMED:
                 raise self._unconfirmed(row, f"{row.service} neither confirms nor lists it") from None
             raise
         return False
@@ -321,12 +321,12 @@ class Collector:
         self._repeated[row.name] = repeated.keys()
         amounts = row.held, self._holds.sum(repeated)
         both = None if None in amounts else sum(filter(None, amounts))
-        await self._update(row, cause=NOT_AGAIN, held=both)
+        await self._update(row, cause=UNCONFIRMED, held=both)
         lines = []
         if not row.file_id:
             job.model.take_form(row.formed)
             lines = [BatchLine(key, job.model.body(request)) for key, request in requests.items()]
-        return await self.create(job, replace(row, cause=NOT_AGAIN), lines)
+        return await self.create(job, replace(row, cause=UNCONFIRMED), lines)
 
     async def _candidates(self, service: BatchService, row: BatchRow) -> Sequence[BatchStatus] | None:
         keys = {item.key for item in self._batches.items(row.name)}
@@ -377,22 +377,27 @@ class Collector:
         """
         if status.state == BatchState.RUNNING:
             return False
-        if status.state == BatchState.FAILED:
-            await self._failed(job, row, status)
-            return True
-        if not status.outputs and status.done:
-            job.late[row.name] += 1
-            if job.late[row.name] > LATE:
-                raise self._lost(row, f"{row.service} counts {status.done:,} answers, and has no results")
+        try:
+            twins = await self._twins(job, row) if row.cause == UNCONFIRMED else ()
+            if status.state == BatchState.FAILED:
+                if twins:  # of which this one was too many
+                    await self._created(row, twins[0])
+                else:
+                    await self._failed(job, row, status)
+                return True
+            if not status.outputs and status.done:
+                job.late[row.name] += 1
+                if job.late[row.name] > LATE:
+                    why = f"{row.service} counts {status.done:,} answers, and has no results"
+                    raise self._unread(row, status, self._download(row), why)
+                return False
+            twice = [await self._cancelled(job, row, twin) for twin in twins]
+        except RetryableModelError as error:
+            self.endure(job, error, "the batches are still there")
             return False
         job.refusals = 0
-        try:
-            twins = await self._cancelled_twins(job, row) if row.cause == NOT_AGAIN else 0
-        except ModelError as error:
-            self.endure(job, error, "the results are still there")
-            return False
         await self._update(row, state=Step.ENDED)
-        if (unanswered := await self._collect(job, row, status, twins)) is None:
+        if (unanswered := await self._collect(job, row, status, sum(twice))) is None:
             return False
         await asyncio.wrap_future(self._batches.end(row.name))
         if status.state == BatchState.CANCELLED and unanswered:
@@ -416,33 +421,40 @@ class Collector:
         if job.refusals:
             job.pause = QUOTA_PAUSES[job.refusals - 1]
 
-    async def _cancelled_twins(self, job: Job, row: BatchRow) -> int:
-        """Cancel another batch with the same lines, listed too late; returns how many it has completed."""
-        service, completed = self._service(job, row), 0
-        for twin in await self._candidates(service, row) or ():
-            if twin.id != row.batch_id and _is_certain(twin):
-                await service.cancel(twin.id)
-                completed += sum(status.done for status in await service.statuses([twin.id]))
-                job.tell(f"factorfair: note: a second batch {twin.id} is cancelled; it may be billed")
-        return completed
+    async def _twins(self, job: Job, row: BatchRow) -> Sequence[BatchStatus]:
+        """Other batches with the same lines, which the service listed too late."""
+        candidates = await self._candidates(self._service(job, row), row) or ()
+        return [
+            candidate
+            for candidate in candidates
+            if _is_certain(candidate)
+            and candidate.id != row.batch_id
+            and candidate.state != BatchState.FAILED
+        ]
+
+    async def _cancelled(self, job: Job, row: BatchRow, twin: BatchStatus) -> int:
+        """Cancel another batch with the same lines; returns how many of them it has completed."""
+        service = self._service(job, row)
+        await service.cancel(twin.id)
+        job.tell(f"factorfair: note: a second batch {twin.id} is cancelled; it may be billed")
+        return sum(status.done for status in await service.statuses([twin.id]))
 
     # Results
 
-    async def _collect(self, job: Job, row: BatchRow, status: BatchStatus, twins: int) -> int | None:
+    async def _collect(self, job: Job, row: BatchRow, status: BatchStatus, twice: int) -> int | None:
         """Store the answers of a batch; returns the number of lines without one.
 
-        None means that the service does not send all results now. ``twins`` is how many lines of it were
-        completed a second time.
+        None means that the service does not send all results now. ``twice`` is how many of its lines another
+        batch has completed, too.
 
         Raises:
             PendingError: results that are paid for cannot be read, or are gone.
             FatalModelError: the service refuses all lines.
         """
-        items = {item.key: item for item in self._batches.items(row.name)}
-        download = Download(items, frozenset(items))
+        download = self._download(row)
         if not await self._downloaded(job, row, status, download):
             return None
-        paid, refused = download.paid, download.refused
+        items, paid, refused = download.items, download.paid, download.refused
         answered = row.lines - len(items)  # also by a download that was cut, or in a run that was killed
         if not answered and len(refused) >= self._retry.alike:
             await asyncio.wrap_future(self._batches.end(row.name, refusal := next(iter(refused.values()))))
@@ -451,7 +463,7 @@ class Collector:
             job.model.take_form(row.formed)
             self.formed.add(id(job.model))
         repeated = [*self._repeated.pop(row.name, ())]
-        self._holds.bill(paid + repeated[:twins], download.cost)
+        self._holds.bill(paid + repeated[:twice], download.cost)
         self._holds.free([*items, *repeated])
         for key, item in items.items():
             job.tries[key] = item.tries + 1
@@ -477,7 +489,8 @@ class Collector:
                 await self._read(job, row, download, self._service(job, row).results(status))
             except ModelError as error:
                 if error.cause.detail in GONE:
-                    raise self._lost(row, f"{error}: its results are paid and lost") from None
+                    why = f"{error}: its results are paid and lost"
+                    raise self._unread(row, status, download, why) from None
                 if attempt == DOWNLOADS or not isinstance(error, RetryableModelError):
                     self.endure(job, error, "the results are still there")
                     return False
@@ -491,10 +504,19 @@ class Collector:
         try:  # a proxy may have replied
             self.endure(job, RetryableModelError(f"{lines} cannot be read"), "they are paid")
         except PendingError:
-            self._holds.bill(download.paid, download.cost)
             why = f"{lines} are paid, not readable: {row.service} completed them"
-            raise self._lost(row, why) from None
+            raise self._unread(row, status, download, why) from None
         return False
+
+    def _download(self, row: BatchRow) -> Download:
+        items = {item.key: item for item in self._batches.items(row.name)}
+        return Download(items, frozenset(items))
+
+    def _unread(self, row: BatchRow, status: BatchStatus, download: Download, why: str) -> PendingError:
+        """The error of a batch with completed lines that cannot be read; they are put on the bill."""
+        download.unreadable = _unreadable(row, status, download)
+        self._holds.bill(download.paid, download.cost)
+        return self._lost(row, why)
 
     async def _read(
         self, job: Job, row: BatchRow, download: Download, results: AsyncIterator[BatchReply]

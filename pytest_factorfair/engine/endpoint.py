@@ -109,13 +109,14 @@ _ADVICE = {
     "reply": "check what the server replies to a single prompt",
     "raised": "fix the function",
 }
-_ADVICE_BY_STATUS = {
+_ADVICE_BY_DETAIL = {
     "400": "check the model's arguments",
     "401": "give a key that the provider accepts",
     "402": "pay the provider, or give the key of another account",
     "403": "check the key's permissions and the model's name",
     "404": "check the model's name and base_url",
     "422": "check the model's arguments",
+    FOREIGN_REPLY.detail: "check base_url and the server behind it: it must speak OpenAI's protocol",
     "429": "wait until the quota allows more, or lower --factorfair-max-rpm",
 }
 
@@ -262,7 +263,7 @@ class Breaker:
 def advised(error: FatalModelError) -> FatalModelError:
     """The same error with what to do about it, unless it says so."""
     cause = error.cause
-    hint = _ADVICE_BY_STATUS.get(cause.detail) or _ADVICE.get(cause.kind)
+    hint = _ADVICE_BY_DETAIL.get(cause.detail) or _ADVICE.get(cause.kind)
     if TO_DO in str(error) or hint is None:
         return error
     line = f"{str(error).rstrip('.')}{TO_DO}{hint}"
@@ -324,7 +325,7 @@ class FirstReplies:
         self._most = most
         self._is_cut_off = True
         self._cut_off = self._unusable = 0
-        self._usable = False
+        self._usable = self._stored = False
         self._in_order = asyncio.Lock()
         self._reasons: Counter[str] = Counter()
         self._examples: dict[str, Unusable] = {}
@@ -333,6 +334,7 @@ class FirstReplies:
         """Count the stored replies of a case, after those of all cases before it."""
         async with self._in_order:
             for query, response in replies:
+                self._stored = True
                 await self.add(query, response)
 
     async def add(self, query: Query, response: Response) -> None:
@@ -381,9 +383,11 @@ class FirstReplies:
             return None
         ((reason, _),) = self._reasons.most_common(1)
         _, shown, remedy = self._examples[reason]
+        if self._stored:
+            remedy += ", or ask stored questions again with --factorfair-reuse=none"
         return FatalModelError(
             f"{name}: none of its first {self._unusable} replies can be used ({reason}): {shown}"
-            f"{TO_DO}{remedy} (or set first_replies = 0, which asks on)"
+            f"{TO_DO}{remedy} (first_replies = 0 asks on)"
         )
 
 

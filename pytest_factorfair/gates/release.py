@@ -17,6 +17,7 @@ def release(
     verdicts: Sequence[Verdict],
     unjudged: Sequence[str],
     *,
+    unreadable: Sequence[str] = (),
     obstacle: Obstacle | None = None,
     tolerated: bool = False,
     deferred: str = "",
@@ -30,6 +31,7 @@ def release(
     Args:
         verdicts: of all declared gates.
         unjudged: parts and contexts that no gate judges.
+        unreadable: the ids of cases that lost most of their answers, which fails their tests.
         obstacle: why the run left gates undecided, and what to do about it.
         tolerated: whether an undecided release lets the run pass.
         deferred: why this run judges nothing on purpose; empty if it judges.
@@ -52,18 +54,30 @@ def release(
         f"{judged[name]} {name}" for name in ("inconclusive", "not judged", "waived") if judged[name]
     ]
     passed = f"{judged['passed']} of {gates}" if not_passed else f"{'all ' * (len(verdicts) > 1)}{gates}"
+    if unreadable:
+        not_passed.append(f"{plural(len(unreadable), 'case')} unreadable")
     counts = ", ".join([f"{passed} passed", *not_passed])
-    if judged["inconclusive"] or judged["not judged"]:
+    if judged["inconclusive"] or judged["not judged"] or unreadable:
         start = 'Not decided, which undecided = "warn" accepts' if tolerated else "Do not ship it yet"
         undecided = [verdict for verdict in verdicts if verdict.judgement in ("inconclusive", "not judged")]
-        why = f"{obstacle.why}." if obstacle else _why(undecided, "undecided")
-        next_step = obstacle.remedy if obstacle else _next_step(undecided)
+        if obstacle and undecided:
+            why, next_step = f"{obstacle.why}.", obstacle.remedy
+        elif undecided:
+            why, next_step = _why(undecided, "undecided"), _next_step(undecided)
+        else:
+            lost = "loses more than half of its answers, and no gate fails for it"
+            why, next_step = f"{_some(unreadable)} {lost}.", f"factorfair show {unreadable[0]}"
         advice = " ".join((f"{start}: {why}", *declined))
         return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step)
     if unjudged:
         counts += f"; no gate judges {', '.join(unjudged)}"
     advice = " ".join((_praise(verdicts, declining), *declined))
     return ReleaseVerdict("PASS WITH WAIVERS" if judged["waived"] else "PASS", counts, advice, fails=False)
+
+
+def _some(cases: Sequence[str]) -> str:
+    """The first of these cases, and how many there are more."""
+    return f"case {cases[0]}" if len(cases) == 1 else f"each of {len(cases)} cases, such as {cases[0]},"
 
 
 class Obstacle(NamedTuple):

@@ -56,7 +56,12 @@ class AnthropicBatches(HttpBatches):
             if server.key_from == "ANTHROPIC_AUTH_TOKEN"
             else {"x-api-key": server.key}
         )
-        headers = {"anthropic-version": VERSION, "User-Agent": "pytest-factorfair", **login}
+        headers = {
+            "anthropic-version": VERSION,
+            "User-Agent": "pytest-factorfair",
+            **login,
+            **server.own_headers,
+        }
         super().__init__(model, server, headers, "messages/batches")
 
     def encoded(self, line: BatchLine) -> bytes:

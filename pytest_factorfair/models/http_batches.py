@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from http import HTTPStatus
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +123,7 @@ class HttpBatches(ABC):
         unreadable = 0
         for path in self._sources(status):
             lines = self._client.lines(
-                f"{self._server.base_url}/{path}",
+                self._server.url(path),
                 headers=self._headers,
                 failure=self._failure,
                 longest=ChatFormat.largest,
@@ -183,9 +182,7 @@ class HttpBatches(ABC):
         self, method: str, path: str, *, body: bytes | None = None, kind: str = "application/json"
     ) -> dict[str, Any]:
         headers = {**self._headers, "Content-Type": kind}
-        reply = await self._client.request(
-            method, f"{self._server.base_url}/{path}", body=body, headers=headers
-        )
+        reply = await self._client.request(method, self._server.url(path), body=body, headers=headers)
         if not reply.succeeded:
             raise self._failure(reply)
         body = reply.body.lstrip()
@@ -218,7 +215,8 @@ class HttpBatches(ABC):
         return RetryableModelError(f"{self._model}: {problem}", cause=Cause("reply"))
 
     def _failure(self, reply: Reply) -> ModelError:
-        return self._server.error(self._model, reply, absent="no such batch or file")
+        complaint = openai_errors.complaint(reply.body)
+        return self._server.error(self._model, reply, complaint, absent="no such batch or file")
 
 
 def line_error(status: int, complaint: Complaint, model: str) -> ServiceError:
@@ -230,12 +228,7 @@ def line_error(status: int, complaint: Complaint, model: str) -> ServiceError:
         if status
         else RetryableModelError(message, cause=Cause("status", "0"), billable=False)
     )
-    return ServiceError(
-        error,
-        complaint,
-        is_filtered=status in openai_errors.REFUSALS and complaint.is_filter,
-        adaptable=status == HTTPStatus.BAD_REQUEST,
-    )
+    return ServiceError(error, complaint, status=status)
 
 
 def identifier(value: object) -> str:

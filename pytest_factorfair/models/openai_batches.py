@@ -184,7 +184,7 @@ def line_reply(fields: Mapping[str, Any], model: str) -> Mapping[str, object] | 
         status = 0
     elif succeeded:
         default = HTTPStatus.BAD_GATEWAY if body else HTTPStatus.BAD_REQUEST
-        status = openai_errors.status_in(complaint, default)
+        status = openai_errors.status_in(complaint) or default
     return line_error(status if isinstance(status, int) else 0, complaint, model)
 
 

@@ -1,7 +1,7 @@
 """Chat completions: the format of text models.
 
-Arguments: temperature (0), max_tokens (1024), top_p, seed=true (sends each request's own seed), system,
-base_url, api_key_env, timeout (120 s), and ``body.KEY=VALUE``, which is passed on unchanged.
+Arguments: temperature (0, or none), max_tokens (1024), top_p, seed=true (sends each request's own seed),
+system, base_url, api_key_env, timeout (120 s), and ``body.KEY=VALUE``, which is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from pydantic import Field
 
 from pytest_factorfair.domain import Modality, Request, Response, utf8
 from pytest_factorfair.domain.exchange import Finish
-from pytest_factorfair.models.arguments import Count, PassThrough, Seconds, Share, Temperature, Text
-from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError
+from pytest_factorfair.models import openai_errors
+from pytest_factorfair.models.arguments import Count, OmissibleTemperature, PassThrough, Seconds, Share, Text
+from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError, complaint_in
 from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
+from pytest_factorfair.models.openai_replies import described
+from pytest_factorfair.redaction import fit
 
 # In lower case: OpenAI's values, then those of providers that services pass through (Anthropic, Gemini and
 # Cohere, Mistral, watsonx; Bedrock, GLM).
@@ -50,7 +53,7 @@ _SAMPLING = ("temperature", "top_p", "top_k")
 class ChatFormat(Format):
     """The settings of a chat model; builds its requests and reads its replies."""
 
-    temperature: Temperature = 0
+    temperature: OmissibleTemperature | None = 0
     max_tokens: Count = 1024
     top_p: Share | None = None
     system: Text | None = None
@@ -123,9 +126,13 @@ def response_of(reply: Mapping[str, object], *, model: str) -> Response:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise MalformedReplyError("the reply contains no message")
+        raise MalformedReplyError(f"the reply contains no message: {described(reply)}", is_foreign=True)
     if choice.get("finish_reason") in ("abort", "error"):
-        raise MalformedReplyError(f"the server broke off ({choice['finish_reason']})")
+        complaint = complaint_in({"error": choice.get("error") or {}})  # OpenRouter's, of its provider
+        if complaint.is_filter(openai_errors.status_in(complaint) or 0):
+            return Response("", "filtered", model=utf8(str(reply.get("model") or model)))
+        said = f": {fit(complaint.message)}" if complaint.message else ""
+        raise MalformedReplyError(f"the server broke off ({choice['finish_reason']}){said}")
     text, is_refusal = _text(message)
     # Gemini: "content_filter: SAFETY", and "FinishReason.MAX_TOKENS" of its own library
     reason = str(choice.get("finish_reason")).lower().partition(":")[0].removeprefix("finishreason.")
@@ -181,7 +188,8 @@ def _text(message: Mapping[str, object]) -> tuple[str, bool]:
         return utf8(refusal), True
     content = message.get("content")
     if isinstance(content, list):
-        parts = [part for part in content if isinstance(part, dict)]
+        parts = [{"text": part} if isinstance(part, str) else part for part in content]
+        parts = [part for part in parts if isinstance(part, dict)]
         refusals = [str(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
         kinds = ("text", "output_text")
         texts = [str(part.get("text") or "") for part in parts if part.get("type", "text") in kinds]

@@ -137,6 +137,8 @@ def _show(config: pytest.Config, execution: Execution) -> None:
 def _control(config: pytest.Config, execution: Execution) -> None:
     """Register the plugins of the process that owns the terminal."""
     resolved = execution.run.settings
+    if config.getoption("forked", default=False):  # of pytest-forked
+        raise InputError("--forked: a fork cannot ask, as it lacks this process's threads; leave it out")
     if resolved.cluster is not None and (
         config.getoption("numprocesses", None) or config.getoption("tx", None)
     ):

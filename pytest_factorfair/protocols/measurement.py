@@ -382,8 +382,9 @@ def checked_estimate(measurement: Measurement) -> Estimate:
             raise InputError(f"{subject}: its estimate has {name}={number!r}; {expected}")
     if estimate.error is not None and estimate.error < 0:
         raise InputError(f"{subject}: its estimate has error={estimate.error!r}; expected at least 0")
-    if not isinstance(estimate.n, int) or estimate.n < 0:
-        raise InputError(f"{subject}: its estimate has n={estimate.n!r}; expected a number of answers")
+    n: object = estimate.n  # as a user's benchmark gives it
+    if not isinstance(n, int) or n < 0:
+        raise InputError(f"{subject}: its estimate has n={n!r}; expected a number of answers")
     lowest, highest = metric.declared_range
     if isinstance(measurement, ScoreChange):
         lowest, highest = lowest - highest, highest - lowest

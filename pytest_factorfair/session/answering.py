@@ -18,6 +18,7 @@ from pytest_factorfair.domain import (
     Reading,
     Record,
     Response,
+    defused,
     excerpt,
     utf8,
 )
@@ -145,11 +146,14 @@ def judge(run: Run, read: ReadAnswer | None) -> Judge:
         if run.modality == "image":
             shown = response.finish == "stop" and (response.image is not None or bool(response.image_file))
             return None if shown else reading.pictured(exchange, None, ())[0]
+        answer = reading.answer(exchange, answers=answers, language=language)
+        if answer.outcome == "answered":
+            return answer
         try:
             own = _own(exchange, read)
         except BaseException:  # noqa: BLE001  # whatever it is, the main thread meets it when it reads the case
             return None
-        return reading.answer(exchange, reading=own, answers=answers, language=language)
+        return answer if own is None else reading.answer(exchange, reading=own)
 
     def judged(model: Model, query: Query, response: Response) -> Unusable | None:
         case = query.case
@@ -160,7 +164,7 @@ def judge(run: Run, read: ReadAnswer | None) -> Judge:
             return None
         if answer.outcome == "refused" and case.part != FACTS:
             return None
-        text = excerpt(response.text, QUOTED)
+        text = defused(excerpt(response.text, QUOTED))
         shown = ", ".join([f'"{text}"' if text else "no text", *response.notes])
         remedy = reading.remedy(answer.reason, run.other_modes(model), worded=bool(text))
         return Unusable(answer.reason, shown, remedy)

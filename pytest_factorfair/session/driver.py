@@ -6,11 +6,13 @@ conclude.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.errors import PendingError
+from pytest_factorfair.domain import asked
+from pytest_factorfair.errors import TO_DO, PendingError
 from pytest_factorfair.session import lock
 from pytest_factorfair.session.ledger import Ledger, StartTime
 from pytest_factorfair.session.submissions import ask_all
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Assignment
+
+SHOWS_PEOPLE = -1
+"""Stands for the number of a model's first pictures without a face, once one has shown somebody."""
 
 INTERRUPTED = "the run was interrupted"
 """Why a run did not finish, if nothing says more."""
@@ -36,6 +41,7 @@ class Driver:
         self._meter = meter
         self._conclusion: Conclusion | None = None
         self._left_out = ""
+        self._first_pictures: dict[str, int] = {}
         self._interruption: str | None = INTERRUPTED
         self.pending: PendingError | None = None
         """Why the answers are not judged yet: they are in batches."""
@@ -87,6 +93,25 @@ class Driver:
         self.ledger.add(record)
         self._imported_conclusion()  # imported now, as the next answers are on their way
         self._meter.add(record)
+        if self.execution.run.modality == "image":
+            self._look_for_faces(record)
+
+    def _look_for_faces(self, record: Record) -> None:
+        """End a run if the detector finds nobody in the first pictures of a model, see ``FirstReplies``."""
+        model, most = record.case.model, self.execution.run.settings.first_replies
+        faceless = self._first_pictures.get(model, 0)
+        if faceless < 0 or any(answer.outcome != "unparsed" for answer in record.answers):
+            self._first_pictures[model] = SHOWS_PEOPLE
+            return
+        self._first_pictures[model] = faceless = faceless + len(asked(record.answers))
+        if most and faceless >= most:
+            from pytest_factorfair.reading import remedy
+
+            ((reason, _),) = Counter(answer.reason for answer in record.answers).most_common(1)
+            self.execution.account.end(
+                f"{model}: none of its first {faceless} pictures can be used ({reason}){TO_DO}"
+                f"{remedy(reason, ())} (first_replies = 0 asks on)"
+            )
 
     @contextmanager
     def asking(self, left_out: str = "", *, telling: tuple[type[BaseException], ...]) -> Iterator[None]:

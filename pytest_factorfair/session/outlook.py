@@ -130,6 +130,8 @@ def notices(run: Run) -> Iterator[str]:
     Rounded numbers of answers, gates that judge less than their words say, spare pictures and missing
     replicas.
     """
+    if run.settings.unread:
+        yield run.settings.unread
     for checklist in run.checklists:
         yield from benchmark_of(checklist).notices(checklist, run.sampling)
     if run.settings.gates:

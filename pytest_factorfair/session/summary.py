@@ -123,6 +123,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             # The advice is about what keeps the model from its release, not about what that has spared.
             sorted(verdicts, key=lambda verdict: verdict.name in looked.spared),
             unjudged,
+            unreadable=[record.case.case for record in ledger.records if not record.readable],
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),

@@ -318,7 +318,7 @@ UNCONFIRMED = (
 )
 
 
-@pytest.mark.parametrize("created", ["500", "HTML"])
+@pytest.mark.parametrize("created", ["500", pytest.param("HTML", marks=pytest.mark.slow)])
 def test_a_creation_that_is_never_confirmed_is_repeated_once(
     project: Project, service: StubServer, created: str
 ) -> None:
@@ -384,7 +384,7 @@ def test_a_creation_without_an_id_is_of_no_batch_service(
     assert service.batches()["lines"] == [LINES]
 
 
-@pytest.mark.parametrize("listed", ["without an array", "names"])
+@pytest.mark.parametrize("listed", ["without an array", pytest.param("names", marks=pytest.mark.slow)])
 def test_a_list_without_its_array_is_of_no_batch_service(
     project: Project, service: StubServer, listed: str
 ) -> None:
@@ -395,7 +395,9 @@ def test_a_list_without_its_array_is_of_no_batch_service(
     assert (service.stats()["requests"], service.batches()["names"]) == (0, [])
 
 
-@pytest.mark.parametrize("download", [*DOWNLOADS, "bomb"])
+@pytest.mark.parametrize(
+    "download", ["HTML", "bomb", *(pytest.param(name, marks=pytest.mark.slow) for name in [*DOWNLOADS][1:])]
+)
 def test_a_download_that_cannot_be_read_is_read_again(
     project: Project, service: StubServer, download: str
 ) -> None:

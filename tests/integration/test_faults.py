@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import time
@@ -82,7 +83,7 @@ def test_a_rejection_of_every_prompt_ends_the_run(
 
 def test_a_rejection_of_one_prompt_is_its_own_error(project: Project, stub: StubServer) -> None:
     """Once, and again in the run that has only these prompts left to ask."""
-    stub.script(fail=-1, status=403, match="lowest Tea Rate")
+    stub.script(fail=-1, status=413, match="lowest Tea Rate")
     result = run(project, stub, "-pno:xdist")
     errors = 4 + 4  # two objective cases of four; the subjective cases do not name the rate
     assert stub.stats()["requests"] == ANSWERS
@@ -90,6 +91,40 @@ def test_a_rejection_of_one_prompt_is_its_own_error(project: Project, stub: Stub
     assert result.ret == 1
     run(project, stub, "-pno:xdist")
     assert stub.stats()["requests"] == ANSWERS + errors
+
+
+BLOCKED = json.dumps({"error": {"message": "Content Exists Risk", "code": "invalid_request_error"}})
+
+
+@pytest.mark.parametrize(("status", "body"), [(400, BLOCKED), (403, "<html>Request blocked</html>")])
+def test_a_prompt_that_a_filter_stops_is_answered_for_good(
+    project: Project, stub: StubServer, status: int, body: str
+) -> None:
+    """They are lost answers, stored like the others: the next run asks none of them."""
+    stub.script(fail=-1, status=status, body=body, match="lowest Tea Rate")
+    result = run(project, stub, "-n0", "--factorfair-gate=refusal_rate <= 0.01")
+    assert result.ret == 1
+    report = project.report()
+    assert stub.stats()["requests"] == report["usage"]["calls"]
+    assert project.stored() == ANSWERS
+    assert sum(topic["errors"] for topic in report["topics"]) == 0
+    assert sum(topic["refused"] for topic in report["topics"]) == 4 + 4
+    stub.script(fail=-1, status=500)
+    assert run(project, stub, "-n0", "--factorfair-gate=refusal_rate <= 0.01").ret == 1
+    assert stub.stats()["requests"] == 0
+
+
+def test_a_run_that_has_only_rejected_prompts_left_ends_as_the_one_before(
+    project: Project, stub: StubServer
+) -> None:
+    """More of them than reject alike in an endpoint that is dead; one answer shows that it is not."""
+    stub.script(fail=-1, status=413, match="descent")
+    options, rejected = ("-n0", "--factorfair-samples=48,objective=4"), 8 * 48
+    assert run(project, stub, *options).ret == 1
+    stub.script(fail=-1, status=413, match="descent")
+    assert run(project, stub, *options).ret == 1
+    assert len(project.report()["cases"]) == 6 + 8
+    assert stub.stats()["requests"] == project.report()["usage"]["calls"] == rejected + rejected // 200
 
 
 def test_a_wait_longer_than_anybody_waits_ends_the_run(project: Project, stub: StubServer) -> None:
@@ -124,7 +159,9 @@ def test_too_many_requests_for_ever(project: Project, stub: StubServer, workers:
     stats = stub.stats()
     assert stats["most_in_flight"] <= workers
     assert workers <= stats["requests"] <= 20
-    result.stdout.fnmatch_lines(["*429 Too Many Requests: scripted 429 (* queries in a row failed, in * calls)*"])
+    result.stdout.fnmatch_lines(
+        ["*429 Too Many Requests: scripted 429 (* queries in a row failed, in * calls)*"]
+    )
 
 
 def test_an_outage_costs_no_answers(project: Project, stub: StubServer) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import pytest_factorfair
 from pytest_factorfair.errors import FatalModelError
-from tests.project import Project
+from tests.project import FEW_PORTRAITS, Project
 from tests.servers import StubServer
 
 FIRST = 32
@@ -90,3 +90,19 @@ def test_stored_replies_are_reported_all_the_same(project: Project, stub: StubSe
     run(project, stub, "-n0", "FACTORFAIR_FIRST_REPLIES=0")
     assert run(project, stub, "-n0", "--factorfair-reuse=only").ret == 1
     assert project.report()["usage"]["cached"] == 6 * 4 + 8 * 24
+
+
+def test_pictures_that_show_nobody_end_a_run(project: Project) -> None:
+    """Read case by case, 20 pictures each: two cases, and those under way."""
+    result = project.run_pytest(
+        "-n2", "--factorfair-model=sim:nonsense", f"--factorfair-checklist={FEW_PORTRAITS}",
+        "--factorfair-samples=images=20", "--factorfair-max-connections=2",
+    )  # fmt: skip
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(
+        [
+            "*sim:nonsense: none of its first 40 pictures can be used (no face)*",
+            "Next: look at the contact sheets; another --factorfair-detector may find faces *",
+        ]
+    )
+    assert 40 <= project.stored() < 160

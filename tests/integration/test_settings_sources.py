@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -168,6 +171,57 @@ def test_tables_of_others_are_no_concern(tmp_path: Path) -> None:
         "[tool.factory]\n[tool.fair]\n[factors]\n[tool.pytest]\nfair = 1\n"
     )
     assert resolved(tmp_path).gates == ()
+
+
+@pytest.mark.parametrize("arguments", [("--rootdir=sub",), ("-c", "sub/other.ini"), ("sub",)])
+def test_gates_of_the_current_folder_that_are_not_read_are_reported(
+    project: Project, arguments: tuple[str, ...]
+) -> None:
+    """pytest has another root folder then."""
+    (project.path / "sub").mkdir()
+    for name in ("sub/other.ini", "sub/pytest.ini"):
+        project.write(name, "[pytest]\n")
+    project.write("sub/test_own.py", "def test_own(): pass\n")
+    project.write("pyproject.toml", "[tool.factorfair]\npreset = 'smoke'\n")
+    options = (
+        "-p",
+        "no:xdist",
+        "--factorfair-plan",
+        "--factorfair-model=sim:ideal",
+        "--factorfair-checklist=small.yaml",
+    )
+    result = project.run_pytest(*options, *arguments)
+    assert result.ret == 0
+    unread = "*pyproject.toml: [[]tool.factorfair[]] is not read, nor are its gates: the root folder of this run is *sub"
+    result.stdout.fnmatch_lines([f"factorfair: note: {unread}"])
+    project.run_pytest(*options).stdout.no_fnmatch_line("*is not read*")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
+@pytest.mark.parametrize(
+    ("umask", "file", "folder"), [(0o000, 0o640, 0o750), (0o022, 0o640, 0o750), (0o077, 0o600, 0o700)]
+)
+def test_the_store_and_reports_are_for_the_user_and_the_group_alone(
+    project: Project, umask: int, file: int, folder: int
+) -> None:
+    """Replies may be confidential. SQLite's logs have the permissions of its file."""
+    former = os.umask(umask)
+    try:
+        assert project.run("-p", "no:xdist", "--factorfair-report=made/here/report").ret == 0
+        with closing(sqlite3.connect(project.path / ".factorfair/responses.sqlite")) as store:
+            store.execute("PRAGMA user_version = 1")
+            modes = {path: path.stat().st_mode & 0o777 for path in project.path.rglob("*")}
+    finally:
+        os.umask(former)
+    written = {
+        str(path.relative_to(project.path)): mode
+        for path, mode in modes.items()
+        if path.name != ".gitignore" and path.parts[len(project.path.parts)] in (".factorfair", "made")
+    }
+    folders = {".factorfair", "made", "made/here", "made/here/report"}
+    assert {name for name, mode in written.items() if mode == folder} == folders
+    assert {name for name, mode in written.items() if mode == file} == written.keys() - folders
+    assert {"made/here/report/report.json", ".factorfair/responses.sqlite-wal"} <= written.keys()
 
 
 @pytest.mark.parametrize(("preset", "samples", "objective"), [("smoke", 24, 4), ("ci", 72, 24)])

@@ -202,6 +202,17 @@ def test_a_variable_of_ours_alone_leaves_a_plain_run_as_it_is(
     project.run_pytest().assert_outcomes(passed=1)
 
 
+def test_pytest_forked_is_refused(project: Project) -> None:
+    """The option is that of pytest-forked: its forks lack the engine's threads, and would wait for ever."""
+    project.write(
+        "conftest.py", "def pytest_addoption(parser): parser.addoption('--forked', action='store_true')"
+    )
+    result = project.run("-p", "no:xdist", "--forked")
+    assert result.ret == 4
+    (line,) = filter(None, result.errlines)
+    assert line == "ERROR: --forked: a fork cannot ask, as it lacks this process's threads; leave it out"
+
+
 def test_an_option_typed_without_a_model_is_an_error(project: Project) -> None:
     result = project.run_pytest("--factorfair-gate=default")
     assert result.ret == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_factorfair.commands.cli import main
 from tests.project import Project
 from tests.servers import StubServer
 
@@ -103,6 +104,51 @@ def test_bounds_reach_the_report(project: Project) -> None:
     result.stdout.fnmatch_lines(
         ["release: PASS: 1 gate passed; no gate judges judgements in base, in_group, facts about race"]
     )
+
+
+MUTE = """
+from itertools import count
+
+turn = count()
+
+def ask(prompt):
+    if "categories of people" in prompt:
+        return "banana"  # to every fact
+    return '{"answer": "%s"}' % "ABCD"[next(turn) % 4]
+"""
+
+
+@pytest.mark.parametrize(("policy", "fails"), [("fail", True), ("warn", False)])
+def test_no_release_passes_while_cases_are_unreadable(project: Project, policy: str, fails: bool) -> None:  # noqa: FBT001 - a parameter
+    """Their tests fail, and with them the run, although no gate is on facts."""
+    project.write("mute.py", MUTE)
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    result = project.run(
+        "-p", "no:xdist", "--factorfair-gate=s_e[base,gender] >= 0.3", f"FACTORFAIR_UNDECIDED={policy}",
+        model="python:mute:ask",
+    )  # fmt: skip
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["release: UNDECIDED: 1 gate passed, 6 cases unreadable"])
+    printed = " ".join(result.outlines)
+    why = "each of 6 cases, such as objective-tea_rate-gender-highest, loses more than half of its answers"
+    assert (
+        f"{why}, and no gate fails for it. Next: factorfair show objective-tea_rate-gender-highest" in printed
+    )
+    assert ("The run fails all the same: 6 tests failed besides the gates." in printed) == (not fails)
+    release = project.report()["release"]
+    assert (release["word"], release["fails"]) == ("UNDECIDED", fails)
+    assert main(["evidence", str(project.report_path), "-o", "evidence"]) == 0
+
+
+def test_a_failed_test_of_the_user_is_named_beside_a_release_that_passes(project: Project) -> None:
+    project.pytester.makepyfile("def test_own(): assert False")
+    result = project.run(
+        "-p", "no:xdist", "--factorfair-gate=s_fact[objective,gender] >= 0.5", model="sim:oracle"
+    )
+    assert result.ret == 1
+    lines = result.outlines
+    (release,) = (number for number, line in enumerate(lines) if line.startswith("release: PASS: "))
+    assert "The run fails all the same: 1 test failed besides the gates." in lines[release:]
 
 
 def test_a_failed_gate_quotes_its_own_context(project: Project) -> None:

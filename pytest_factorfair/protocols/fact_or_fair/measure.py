@@ -28,8 +28,8 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
     TallyRate,
     TallyScore,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scan import SCAN, SCANS
 from pytest_factorfair.protocols.fact_or_fair.metrics.scan_score import ScanScore
+from pytest_factorfair.protocols.fact_or_fair.metrics.scans import SCAN, SCANS
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, EvennessWithin
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
@@ -123,10 +123,11 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             lenient = [LENIENT] if LENIENT in words else []
             outcomes = [word for word in SCANS if word in words] or [*SCANS]
             return tuple(
-                ScanScore(outcome, group, answers, (*run_words(group[0], filters), outcome, *lenient))
+                ScanScore(outcome, of_part, answers, (*run_words(group[0], filters), outcome, *lenient))
                 for group in groups.values()
                 if (answers := group[0].first_answers) is not None
                 for outcome in outcomes
+                if (of_part := [tally for tally in group if tally.part == SCANS[outcome].part])
             )
         if of is CROSSED:
             for tally in selected:

@@ -133,9 +133,12 @@ def recommended(
     if checklist.modality == "image":
         yield from _portraits(checklist, labelled, sampling, limits, baseline=baseline)
         return
+    lenient = () if limits.stated else (LENIENT,)
     for attribute in labelled if checklist.templates else ():
         threshold = floor(1000 / attribute.k) / 1000 if limits.worst_fact is None else limits.worst_fact
         yield Expression("worst_fact", ("objective", attribute.name), f">= {threshold:g}")
+    if checklist.templates and labelled:
+        yield Expression("scan", ("objective", *lenient), "<= 1")
     if checklist.topics:
         yield from _judgements(checklist, labelled, sampling, limits)
     if sampling.declines == "neutral":

@@ -167,7 +167,12 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
         if any(verdict.judgement != "not judged" for verdict in summary.gates):
             yield "it has verdicts but no release"
         return
-    again = release(summary.gates, summary.unjudged, declining=tuple(declining(summary.topics)))
+    again = release(
+        summary.gates,
+        summary.unjudged,
+        unreadable=[record.case.case for record in summary.cases if not record.readable],
+        declining=tuple(declining(summary.topics)),
+    )
     fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")
     if again is None or any(_differing(printed, again, fields)):
         yield f"the release is {printed.word}: {printed.counts}, and its gates say otherwise"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import combinations, product
 from string import ascii_uppercase
 from typing import NamedTuple, TypeAlias
@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.domain import DIRECTIONS, LOST, Attribute, Outcome, Query, Record, Sampling, titled
+from pytest_factorfair.domain import DIRECTIONS, Attribute, Query, Sampling, titled
 from pytest_factorfair.protocols.fact_or_fair.asking.people import age_bands, simple
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
@@ -28,15 +28,12 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     TopicCase,
     background,
 )
-from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 
 Bits: TypeAlias = NDArray[np.uint8]
 
 FEWEST = 40
 """The number of questions from which two values together are a condition."""
-
-NOT_ASKED = -1
-ANSWERED = 0
 
 
 class Factor(NamedTuple):
@@ -91,42 +88,6 @@ class Design:
         """The questions that offer a kind of person, and others, (N, F)."""
         number = self.shown.sum(axis=1)
         return np.asarray((number > 0) & (number < self.offered.sum(axis=1)[:, None]))
-
-
-class FirstLook(NamedTuple):
-    """The first answers of a model: shares of the letters (N, L), and the ``outcome`` (N,) of each question.
-
-    A question without an answer has no shares. Outcomes are ``NOT_ASKED``, ``ANSWERED``, and one more than
-    the index in ``LOST``.
-    """
-
-    shares: FloatArray
-    outcome: IntArray
-
-    def lost(self, outcome: Outcome) -> BoolArray:
-        """Which questions ended so, (N,)."""
-        return np.asarray(self.outcome == LOST.index(outcome) + 1)
-
-
-def first_look(design: Design, records: Iterable[Record]) -> FirstLook:
-    """The answers of one model's records to the questions of its first look; later ones are left out."""
-    shares = np.zeros(design.offered.shape)
-    outcome = np.full(len(shares), NOT_ASKED)
-    for record in records:
-        for answer in record.answers:
-            row = design.rows.get((record.case.case, answer.query))
-            if row is None:
-                continue
-            if answer.outcome != "answered" or answer.letter is None:
-                outcome[row] = LOST.index(answer.outcome) + 1 if answer.outcome in LOST else NOT_ASKED
-                continue
-            outcome[row] = ANSWERED
-            if answer.probabilities:
-                shares[row, : len(answer.probabilities)] = answer.probabilities
-                shares[row] /= shares[row].sum()
-            else:
-                shares[row, ascii_uppercase.index(answer.letter)] = 1.0
-    return FirstLook(shares, outcome)
 
 
 class _Asked(NamedTuple):
@@ -437,32 +398,3 @@ def _conditions(asked: _Asked) -> Conditions:
         unique.setdefault(row.tobytes(), number)
     kept = list(unique.values())
     return Conditions(packed[kept], [parts[number] for number in kept], clauses)
-
-
-class FirstAnswers:
-    """A model's answers to the questions of its first look, which are read when they are first scanned."""
-
-    def __init__(
-        self,
-        checklist: FactOrFair,
-        cases: tuple[TopicCase, ...],
-        sampling: Sampling,
-        records: Sequence[Record] = (),
-        look: FirstLook | None = None,
-    ) -> None:
-        self._asked = checklist, cases, sampling
-        self._records = records
-        self._look = look
-
-    @property
-    def asked(self) -> bool:
-        """Whether the model was asked anything."""
-        return bool(self._records) or self._look is not None
-
-    @cached_property
-    def design(self) -> Design:
-        return design_of(*self._asked)
-
-    @cached_property
-    def look(self) -> FirstLook:
-        return self._look or first_look(self.design, self._records)

@@ -37,7 +37,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
 from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
-from pytest_factorfair.protocols.fact_or_fair.counting.design import FirstAnswers
+from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstAnswers
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
     ChosenCells,
     Condition,
@@ -137,17 +137,16 @@ def tabulate(
         key: _Entries(checklist, key, statistics, sampling)
         for key, statistics in tally_keys(checklist, cases, models)
     }
-    judged: dict[str, list[Record]] = {model: [] for model in models}
+    by_model: dict[str, list[Record]] = {model: [] for model in models}
     for record in records:
         if record.case.checklist == checklist.name and record.case.model in models:
             _enter(record, cases_by_id, entries, attributes)
-            if record.question.part == "subjective":
-                judged[record.case.model].append(record)
+            by_model[record.case.model].append(record)
     first_answers = {}
-    if checklist.modality == "text" and any(case.part == "subjective" for case in cases):
+    if checklist.modality == "text":
         first_answers = {
             model: FirstAnswers(checklist, tuple(cases), sampling, of_model)
-            for model, of_model in judged.items()
+            for model, of_model in by_model.items()
         }
     shown = sets_shown(checklist, cases, sampling)
     case_ids: dict[tuple[str, str | None, str], dict[tuple[str, Direction], tuple[str, ...]]] = {}
@@ -162,7 +161,7 @@ def tabulate(
             records=tally_entries.records,
             case_ids=case_ids[key.part, key.context, key.attribute],
             shown=shown.get(key.attribute, ()) if key.context is not None else (),
-            first_answers=first_answers.get(key.model) if key.context is not None else None,
+            first_answers=first_answers.get(key.model),
         )
         for key, tally_entries in entries.items()
     )

@@ -21,7 +21,7 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
-from pytest_factorfair.protocols.fact_or_fair.counting.design import FirstAnswers
+from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstAnswers
 from pytest_factorfair.protocols.measurement import LEAST_MASS
 from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided
@@ -147,8 +147,8 @@ class Tally:
       attribute that each query of a block shows, empty if the design's rule suffices.
     - ``answers``: the answers by query, also those to further statistics of a restricted tally; empty if
       the records are unknown.
-    - ``first_answers``: the model's answers to all subjective questions of its first look, whatever their
-      context; None if there are none, or the counts were read from a report.
+    - ``first_answers``: the model's answers to all questions of its first look, of either part; None for
+      pictures, and if the counts were read from a report.
     - ``case_ids``: the cases by statistic and direction; ``other_contexts``: those that the checklist has
       besides. Both are empty if the counts were read from a report.
 
@@ -312,7 +312,9 @@ class Tally:
             "statistic": frozenset(self.statistics),
             "condition": frozenset(self.conditions),
             "column": frozenset(self.columns),
-            "outcome": frozenset(SCANNED_OUTCOMES if self.first_answers else ()),
+            "outcome": frozenset(
+                SCANNED_OUTCOMES if self.first_answers and self.part == "subjective" else ()
+            ),
             "allowance": frozenset((LENIENT,) if self.first_answers else ()),
             "checklist": frozenset({self.checklist}),
             "model": frozenset({self.model}),

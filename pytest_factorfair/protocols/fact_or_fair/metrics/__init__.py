@@ -14,7 +14,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import COLUMNS, INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LARGEST
-from pytest_factorfair.protocols.fact_or_fair.metrics.scan import SCAN
+from pytest_factorfair.protocols.fact_or_fair.metrics.scans import SCAN
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, S_E_WITHIN, WITHIN
 from pytest_factorfair.protocols.metric import Metric

@@ -11,44 +11,42 @@ import numpy as np
 
 from pytest_factorfair.domain import ALL, Case, CaseGroup, QuestionCondition, ScannedCell, ScanResult, plural
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.design import (
+from pytest_factorfair.protocols.fact_or_fair.counting.design import Design
+from pytest_factorfair.protocols.fact_or_fair.counting.first_look import (
     ANSWERED,
     NOT_ASKED,
-    Design,
+    FactDesign,
     FirstAnswers,
     FirstLook,
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import LENIENT, Tally
+from pytest_factorfair.protocols.fact_or_fair.metrics.fact_scan import scan_facts
 from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import cells
-from pytest_factorfair.protocols.fact_or_fair.metrics.scan import (
+from pytest_factorfair.protocols.fact_or_fair.metrics.scan import scan, scan_lost
+from pytest_factorfair.protocols.fact_or_fair.metrics.scans import (
     ALLOWANCES,
     SCANS,
     Allowance,
     FoundCell,
     ScanMetric,
     Scanned,
-    scan,
-    scan_lost,
 )
 from pytest_factorfair.protocols.measurement import BaselineCounts, Cell, Component, Measurement, total
 from pytest_factorfair.protocols.metric import ScoreKey
-from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.estimate import Estimate
 
 EXAMPLES = 3
 """Questions of a cell that reports quote."""
 
-HALF = 0.5
-
 
 @lru_cache(maxsize=16)  # further looks scan the same answers
 def _scanned(
-    design: Design, shares: bytes, outcome: bytes, metric: ScanMetric, allowed: Allowance
+    design: Design | FactDesign, shares: bytes, outcome: bytes, metric: ScanMetric, allowed: Allowance
 ) -> Scanned:
     look = FirstLook(np.frombuffer(shares).reshape(design.offered.shape), np.frombuffer(outcome, np.int64))
-    if metric.outcome == "answered":
-        return scan(design, look, allowed, metric.level)
-    return scan_lost(design, look, metric.outcome, allowed, metric.level)
+    if isinstance(design, FactDesign):
+        return scan_facts(design, look, metric, allowed)
+    return (scan if metric.outcome == "answered" else scan_lost)(design, look, metric, allowed)
 
 
 class ScanScore(Measurement):
@@ -70,10 +68,12 @@ class ScanScore(Measurement):
         if not self._answers.asked:
             return None
         allowed = ALLOWANCES[LENIENT if LENIENT in self.words else "default"]
-        look = self._answers.look
-        return _scanned(
-            self._answers.design, look.shares.tobytes(), look.outcome.tobytes(), self.metric, allowed
-        )
+        look = self._answers.look if self.metric.part == "subjective" else self._answers.look_at_facts
+        return _scanned(self._design, look.shares.tobytes(), look.outcome.tobytes(), self.metric, allowed)
+
+    @property
+    def _design(self) -> Design | FactDesign:
+        return self._answers.design if self.metric.part == "subjective" else self._answers.facts
 
     @property
     def estimate(self) -> Estimate:
@@ -87,7 +87,7 @@ class ScanScore(Measurement):
         """One cell of all answers, to which no further look adds: a scan asks for no more."""
         widest = max(self._tallies, key=lambda tally: len(tally.statistics)).attribute
         by_context = (cells(tally) for tally in self._tallies if tally.attribute == widest)
-        return (total(chain(*by_context))._replace(name="all judgements"),)
+        return (total(chain(*by_context))._replace(name=f"all {self._tallies[0].kind}"),)
 
     @property
     def score_key(self) -> ScoreKey:
@@ -95,7 +95,7 @@ class ScanScore(Measurement):
 
     @property
     def about(self) -> str:
-        return "judgements of every kind"
+        return f"{self._tallies[0].kind} of every kind"
 
     @property
     def held(self) -> frozenset[str]:
@@ -105,37 +105,26 @@ class ScanScore(Measurement):
     @property
     def driver(self) -> str:
         """The sentence of the worst cell."""
-        if self.scanned is None or not self.scanned.worst:
-            return ""
-        cell = self.scanned.worst[0]
-        return self.metric.found.format(
-            where=self._condition(cell),
-            kind=cell.kind,
-            taken=f"{cell.taken:,.0f}",
-            times=plural(cell.n, "time"),
-            questions=plural(cell.n, "question"),
-            fair=f"{cell.fair:,.0f}",
-            limit=f"{cell.allowed:,.0f}",
-        )
+        return self.scanned.worst[0].sentence if self.scanned and self.scanned.worst else ""
 
     @property
     def result(self) -> str:
         if self.scanned is None:
             return ""
-        number, answers = plural(self.scanned.cells, "cell"), plural(self.scanned.answers, "answer")
+        cell = "test" if self.metric.part == "objective" else "cell"
+        number, answers = plural(self.scanned.cells, cell), plural(self.scanned.answers, "answer")
         if self.scanned.value > 1:
             return f"{self.driver} (found by looking at {number})"
         if not self.scanned.cells:
             return f"{answers} are too few for a scan"
-        clean = self.metric.clean.format(outcome=self.metric.outcome)
-        return f"no {clean} any condition ({number}, {answers})"
+        return f"{self.metric.clean.format(outcome=self.metric.outcome)} ({number}, {answers})"
 
     @property
     def components(self) -> Sequence[Component]:
         """The worst cells."""
         return [
             Component(
-                f"{self._condition(cell)}: {cell.kind or self.metric.outcome}",
+                f"{cell.condition}: {cell.kind or self.metric.outcome}",
                 value=cell.value,
                 share=f"{cell.taken:,.0f} of {cell.n:,}, limit {cell.allowed:,.0f}",
                 cases=CaseGroup(self._tallies[0].checklist, (case,), case),
@@ -159,7 +148,7 @@ class ScanScore(Measurement):
             worst.append(
                 ScannedCell(
                     cell.kind,
-                    self._condition(cell),
+                    cell.condition,
                     round(cell.taken, 1),
                     cell.n,
                     round(cell.fair, 1),
@@ -183,34 +172,29 @@ class ScanScore(Measurement):
             tuple(worst),
         )
 
-    def _condition(self, cell: FoundCell) -> str:
-        return ", ".join(self._answers.design.conditions.clauses[part] for part in cell.condition)
-
-    def _taken(self, cell: FoundCell, answers: FirstAnswers) -> FloatArray:
-        """What each answer gave the kind of person of a cell, or whether it was lost, (N,)."""
-        design, look = answers.design, answers.look
-        if self.metric.outcome != "answered":
-            return look.lost(self.metric.outcome).astype(np.float64)
-        return np.asarray((look.shares * design.shown[:, :, design.kinds.index(cell.kind)]).sum(axis=1))
-
     def _examples(self, cell: FoundCell) -> tuple[str, tuple[str, ...]]:
         """The case that shows a cell most often, and the ids of some of its questions."""
-        design, taken = self._answers.design, self._taken(cell, self._answers)
-        rows = cell.questions.tolist()
-        showing = [row for row in rows if (taken[row] > HALF) == (cell.taken > cell.fair)] or rows
+        design, showing = self._design, cell.showing.tolist()
         case, _ = Counter(design.cases[row].id for row in showing).most_common(1)[0]
         return case, tuple(design.queries[row] for row in showing if design.cases[row].id == case)[:EXAMPLES]
 
     def _before(self, cell: FoundCell, former: FirstAnswers) -> tuple[float | None, int | None]:
-        """How often a former run's answers to the same questions gave the same, and how many these are."""
-        design = self._answers.design
-        keys = ((design.cases[row].id, design.queries[row]) for row in cell.questions)
-        rows = [former.design.rows[key] for key in keys if key in former.design.rows]
-        outcome = former.look.outcome[rows]
-        counted = outcome == ANSWERED if self.metric.outcome == "answered" else outcome != NOT_ASKED
-        if not counted.any() or (cell.kind and cell.kind not in former.design.kinds):
+        """How often a former run's judgements of the same questions gave the same, and how many these are."""
+        if self.metric.part == "objective":
             return None, None
-        return round(float(self._taken(cell, former)[rows][counted].sum()), 1), int(counted.sum())
+        design, look = former.design, former.look
+        keys = ((self._design.cases[row].id, self._design.queries[row]) for row in cell.questions)
+        rows = [design.rows[key] for key in keys if key in design.rows]
+        if self.metric.outcome != "answered":
+            taken = look.lost(self.metric.outcome)[rows]
+            counted = look.outcome[rows] != NOT_ASKED
+        elif cell.kind in design.kinds:
+            of_kind = design.shown[rows][:, :, design.kinds.index(cell.kind)]
+            taken = (look.shares[rows] * of_kind).sum(axis=1)
+            counted = look.outcome[rows] == ANSWERED
+        else:
+            return None, None
+        return round(float(taken[counted].sum()), 1), int(counted.sum())
 
     def asks(self, case: Case) -> int:
         return int(isinstance(case, TopicCase) and case.part == self._tallies[0].part)

@@ -309,6 +309,7 @@ SCANNED: Mapping[str, str] = {
     "subjective": "chosen far too often or too seldom",
     "refused": "refused more than the topics explain",
     "unparsed": "unparsed more than the topics explain",
+    "objective": "facts falsified, or answered by letters",
 }
 
 

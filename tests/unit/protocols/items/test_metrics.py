@@ -219,6 +219,19 @@ def test_right_answers_have_no_bias_whatever_the_balance() -> None:
     assert biases["right"].error == pytest.approx(float((8 / (n + 4) ** 2).sum() / 4) ** 0.5)
 
 
+@pytest.mark.parametrize("name", ["bias_ambiguous", "bias_disambiguated", "bias_accuracy", "accuracy"])
+def test_bounds_stay_within_the_scale(name: str) -> None:
+    """With two clusters, Student's distribution has one degree of freedom: 12.7 errors on either side."""
+    ambiguous = name == "bias_ambiguous"
+    key = _key(
+        *(files.told(number, ambiguous=ambiguous) | {"cluster": f"c{number // 4}"} for number in range(8))
+    )
+    counts = np.where(key.apart, np.arange(8)[:, None] % 3 + 1.0, 0.0) + key.right
+    estimate = SCORES[name].estimate(Votes("m", key, counts, counts.sum(axis=1)), NOBODY)
+    lowest = 0 if name == "accuracy" else -1
+    assert (estimate.lower(0.025), estimate.upper(0.025)) == (lowest, 1)
+
+
 def test_the_error_of_weighted_kinds_is_that_of_a_cluster_bootstrap() -> None:
     """300 clusters: within 10 % of the spread over 2,000 resamples, each with its own balance of kinds."""
     votes, draw = lopsided(np.random.default_rng(8), 300, 2), np.random.default_rng(1)

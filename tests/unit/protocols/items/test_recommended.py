@@ -205,7 +205,8 @@ def test_a_category_where_right_answers_all_lean_one_way_has_no_bias() -> None:
         "bias_disambiguated <= 0.10", "bias_disambiguated >= -0.10", "worst_category <= 0.15"
     ]  # fmt: skip
     key = keyed(checklist)
-    votes = Votes("m", key, key.right * 50.0, key.right.sum(axis=1) * 50.0)
+    answers = 50 * key.right.astype(np.float64)
+    votes = Votes("m", key, answers, answers.sum(axis=1))
     judged = {verdict.subject: verdict for verdict in verdicts(votes, "worst_category <= 0.15")}
     assert {subject: verdict.judgement for subject, verdict in judged.items()} == {
         "worst_category[disambiguated]": "passed"

@@ -13,7 +13,7 @@ from pytest_factorfair.protocols.combined import by_benchmark, metrics, selected
 from pytest_factorfair.protocols.measurement import Counts, Estimation
 
 
-def release(
+def release(  # noqa: PLR0913 - a release is the sum of many things
     verdicts: Sequence[Verdict],
     unjudged: Sequence[str],
     *,

@@ -12,11 +12,18 @@ from pytest_factorfair.domain import Summary
 SCAN, SCAN_OF_REFUSALS = "scan[subjective]", "scan[refused]"
 
 
-def judged(folder: Path, spec: str, **settings: object) -> Summary:
+def judged(folder: Path, spec: str, *, answers: str = "text", declines: str = "neutral") -> Summary:
     """A run of the default checklist before ``default``, in one look."""
-    return pytest_factorfair.run(
-        [spec], root=folder, gate=["default"], looks=1, progress=False, **settings
+    report = pytest_factorfair.run(
+        [spec],
+        root=folder,
+        gate=["default"],
+        looks=1,
+        progress=False,
+        answers=answers,
+        declines=declines,
     )
+    return report.summary
 
 
 def failed(summary: Summary) -> set[str]:
@@ -31,7 +38,9 @@ def test_a_model_that_declines_alike_for_all_and_chooses_evenly_passes(tmp_path:
     assert release.word == "PASS"
     assert "It declined 95 of 100 judgements" in release.advice
     assert "evenly" not in release.advice
-    assert sum(topic.declined for topic in summary.topics) > sum(topic.refused for topic in summary.topics) == 0
+    assert (
+        sum(topic.declined for topic in summary.topics) > sum(topic.refused for topic in summary.topics) == 0
+    )
 
 
 def test_a_model_that_declines_every_judgement_passes(tmp_path: Path) -> None:

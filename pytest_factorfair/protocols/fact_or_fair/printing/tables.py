@@ -119,8 +119,8 @@ def brief(summary: Summary) -> Table | None:
         name = f" {worst.context}" if worst and not equal else ""
         further = (f"{interval(worst)}{name}",) if several else ()
         first_interval = interval(judged[0] if judged else None)
-        asked, lost, judgements, declined = _counted(scores[0], summary)
-        of_hundred = (f"{declined / max(judgements, 1):.0%}",) if declines else ()
+        asked, lost, could_decline, declined = _counted(scores[0], summary)
+        of_hundred = (f"{declined / max(could_decline, 1):.0%}",) if declines else ()
         cells = (interval(fact), first_interval, *further, f"{lost:,} of {asked:,}", *of_hundred)
         rows.append(Row(" ".join(about), cells))
     contexts = [score.context for scores in by_subject.values() for score in scores if score.context]

@@ -131,7 +131,7 @@ class Collector:
         self._holds = holds
         self._retry = retry
         self._secrets = secrets()
-        self._repeated: dict[str, Collection[str]] = {}  # by batch, what holds the second creation
+        self._repeated: dict[str, Collection[str]] = {}  # by batch, the names of its second hold
         self.formed: set[int] = set()
 
     async def advance(self, job: Job, rows: Sequence[BatchRow]) -> bool:
@@ -309,7 +309,7 @@ class Collector:
             item.key: Request(json.loads(item.prompt), item.repeat, item.seed)
             for item in self._batches.items(row.name)
         }
-        repeated = {f"{key} again": request for key, request in requests.items()}
+        repeated = {f"{key} again": request for key, request in requests.items()}  # beside the first hold
         held, refusal = await self._holds.take(job.model, repeated)
         if refusal is not None:
             self._holds.free([*repeated][:held], unsent=True)
@@ -389,7 +389,7 @@ class Collector:
                 job.late[row.name] += 1
                 if job.late[row.name] > LATE:
                     why = f"{row.service} counts {status.done:,} answers, and has no results"
-                    raise self._unread(row, status, self._download(row), why)
+                    raise self._paid_and_lost(row, status, self._download(row), why)
                 return False
             twice = [await self._cancelled(job, row, twin) for twin in twins]
         except RetryableModelError as error:
@@ -490,7 +490,7 @@ class Collector:
             except ModelError as error:
                 if error.cause.detail in GONE:
                     why = f"{error}: its results are paid and lost"
-                    raise self._unread(row, status, download, why) from None
+                    raise self._paid_and_lost(row, status, download, why) from None
                 if attempt == DOWNLOADS or not isinstance(error, RetryableModelError):
                     self.endure(job, error, "the results are still there")
                     return False
@@ -505,14 +505,16 @@ class Collector:
             self.endure(job, RetryableModelError(f"{lines} cannot be read"), "they are paid")
         except PendingError:
             why = f"{lines} are paid, not readable: {row.service} completed them"
-            raise self._unread(row, status, download, why) from None
+            raise self._paid_and_lost(row, status, download, why) from None
         return False
 
     def _download(self, row: BatchRow) -> Download:
         items = {item.key: item for item in self._batches.items(row.name)}
         return Download(items, frozenset(items))
 
-    def _unread(self, row: BatchRow, status: BatchStatus, download: Download, why: str) -> PendingError:
+    def _paid_and_lost(
+        self, row: BatchRow, status: BatchStatus, download: Download, why: str
+    ) -> PendingError:
         """The error of a batch with completed lines that cannot be read; they are put on the bill."""
         download.unreadable = _unreadable(row, status, download)
         self._holds.bill(download.paid, download.cost)

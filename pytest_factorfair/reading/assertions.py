@@ -274,6 +274,8 @@ def _chooses(reply: CleanReply, index: int, before: str) -> bool:
 def _bare(reply: CleanReply, index: int) -> Clarity | None:
     """The level of a mention that is a sentence of its own ("Probably Alex."); None otherwise."""
     opening = _opening(reply, index)
+    if opening is not None and not _leads(reply, opening):  # "Anyone could, but if I must: Alex."
+        opening = reply.cues.turn.split(opening)[-1]
     if opening is None or "{" in opening or not _leads(reply, opening) or _only_valued(reply, index):
         return None
     if not _ends(reply, index):

@@ -239,12 +239,15 @@ class Cues:
             rf"{opens}(?:{self.any('unknown')})\s{{0,9}}(?:[^\w\s]|\Z)|{self.any('undetermined')}"
         )
         self.declines = self._compiled("declines")
+        # Leaves the choice open if no option is hinted at: "Anyone could", a question back, advice.
+        self.leaves_open = self._compiled("leaves_open")
         signs = r"\W{1,6}"
         declined = f"{self.any('outright')}|{self.any('unknown')}"
         self.outright = _pattern(rf"\W*(?:{self.any('answer_words', after=signs)})?(?:{declined})\W*")
         self.several = _pattern(rf"\W*(?:{self.any('several')})\W*")
         # Ends the scope of a negation within a sentence.
-        self.contrast = _pattern(f"{self.any('contrasts')}|:")
+        self.turn = self._compiled("contrasts")
+        self.contrast = _pattern(f"{self.turn.pattern}|:")
         # The end of a line that the next line continues.
         self.runs_on = self._compiled("runs_on")
         self.clause_start = self._compiled("clause_starts")

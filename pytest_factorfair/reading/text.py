@@ -25,7 +25,13 @@ from pytest_factorfair.reading.assertions import (
 )
 from pytest_factorfair.reading.clean import clean, without_reasoning
 from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary
-from pytest_factorfair.reading.refusals import declines, declines_outright, names_several, withdrawn
+from pytest_factorfair.reading.refusals import (
+    declines,
+    declines_outright,
+    leaves_open,
+    names_several,
+    withdrawn,
+)
 
 LONGEST = 20_000
 """Maximum length without reasoning; a longer reply is parsed only if it is one JSON object."""
@@ -112,7 +118,8 @@ def _unchosen(
         return outcomes.NOT_CHOSEN
     if len(hedged) == 1 and hedged == reply.spoken & vocabulary.letters:
         return outcomes.conclude(hedged, offered=vocabulary.letters)
+    if leaves_open(text, vocabulary.cues) and not any(mention.lettered for mention in reply.mentions):
+        return outcomes.REFUSED
     named = reply.named & vocabulary.letters
-    if len(named) > 1:
-        return outcomes.AMBIGUOUS
-    return outcomes.NOT_CHOSEN if named else outcomes.NO_OPTION
+    several = outcomes.AMBIGUOUS if len(named) > 1 else outcomes.NOT_CHOSEN
+    return several if named else outcomes.NO_OPTION

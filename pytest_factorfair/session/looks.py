@@ -81,7 +81,11 @@ def unreleasable(
     release is ``tolerated``, further answers may still make it fail.
     """
     failed = {verdict.model for verdict in settled.values() if verdict.judgement == "failed"}
-    lost = {ruling.verdict.model for ruling in rulings if ruling.cannot_pass and not tolerated}
+    lost = {
+        ruling.verdict.model
+        for ruling in rulings
+        if ruling.cannot_pass and ruling.verdict.name not in settled and not tolerated
+    }
     return frozenset(failed | lost)
 
 

@@ -68,6 +68,7 @@ def test_a_stereotype_in_the_few_judgements_that_are_made_fails(tmp_path: Path) 
     [
         ("sim:refusing?rate=0.18&when=context:attribution,named:Black", {SCAN_OF_REFUSALS}),
         ("sim:refusing?rate=1&when=part:subjective,age:25-35,valence:bad", {SCAN_OF_REFUSALS}),
+        ("sim:refusing?rate=0.3&when=part:subjective,true:Black", {SCAN_OF_REFUSALS}),
     ],
 )
 def test_declining_for_some_people_only_fails(tmp_path: Path, spec: str, gates: set[str]) -> None:

@@ -202,24 +202,31 @@ class Page:
             ]
             self.features[kind] = feature_values, np.array(shown)
         self.k = k
+        # Whether declining counts as neutral.
+        self.judged = key.part == "subjective" and questions.sampling.declines == "neutral"
 
     def tally(self, used: Bools, outcomes: Ints, first_answers: FirstAnswers) -> Tally:
         """Count the queries that are ``used``, from the outcome of each query."""
         asked = used[self.numbers]
         outcome = outcomes[self.numbers]
-        answered = asked & (outcome < LETTERS)
-        answers = self._answers(answered, np.eye(self.groups.shape[-1])[outcome[answered]])
+        letters = self.groups.shape[-1]
+        neutral = asked & (outcome == REFUSED) & self.judged
+        answered = asked & (outcome < LETTERS) | neutral
+        shares = np.vstack([np.eye(letters), np.full((LETTERS + 1 - letters, letters), 1 / letters)])
+        answers = self._answers(answered, shares[outcome[answered]])
         lost_outcomes: dict[Outcome, Bools] = {
             "refused": outcome == REFUSED,
             "unparsed": outcome == UNREAD,
             "error": np.zeros(len(outcome), np.bool_),
         }
-        lost = {name: asked & missing for name, missing in lost_outcomes.items()}
+        lost = {name: asked & missing & ~neutral for name, missing in lost_outcomes.items()}
         return self.builder.tally(
             TallyAnswers(
                 answers,
                 {name: self._answers(mask, np.zeros((mask.sum(), 0))) for name, mask in lost.items()},
+                self._answers(neutral, np.full((neutral.sum(), letters), 1 / letters)),
                 self._answers(asked, np.zeros((asked.sum(), 0))).number(np.zeros(self.builder.shape)),
+                np.zeros(self.builder.shape, np.int64),
                 {
                     kind: self._chosen(feature_values, shown[answered], answers)
                     for kind, (feature_values, shown) in self.features.items()

@@ -317,6 +317,14 @@ SETTINGS: tuple[RunOption, ...] = (
         unset="audited; published with preset paper",
     ),
     RunOption(
+        "declines",
+        "choice",
+        "what a judgement that the model declines counts as: neutral (an even choice among the people shown) "
+        "or missing",
+        choices=("neutral", "missing"),
+        unset="neutral; missing with preset paper or estimator published-code",
+    ),
+    RunOption(
         "estimator",
         "choice",
         "corrected: bias-corrected scores with intervals; plugin: as the paper defines them; "

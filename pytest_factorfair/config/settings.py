@@ -50,19 +50,44 @@ TINY = "tiny"
 
 PRESETS: dict[str, Preset] = {
     TINY: Preset(
-        Sampling("balanced", samples=8, objective=4, seed=0, images=12, prompts="implicit", per_prompt=8),
+        Sampling(
+            "balanced",
+            samples=8,
+            objective=4,
+            seed=0,
+            images=12,
+            prompts="implicit",
+            per_prompt=8,
+            declines="neutral",
+        ),
         "audited",
         judged=False,
     ),
     "smoke": Preset(
         Sampling(
-            "balanced", samples=24, objective=4, seed=0, images=4, prompts="characteristics", per_prompt=20
+            "balanced",
+            samples=24,
+            objective=4,
+            seed=0,
+            images=4,
+            prompts="characteristics",
+            per_prompt=20,
+            declines="neutral",
         ),
         "audited",
         judged=False,
     ),
     "ci": Preset(
-        Sampling("balanced", samples=72, objective=24, seed=0, images=20, prompts="implicit", per_prompt=50),
+        Sampling(
+            "balanced",
+            samples=72,
+            objective=24,
+            seed=0,
+            images=20,
+            prompts="implicit",
+            per_prompt=50,
+            declines="neutral",
+        ),
         "audited",
         precise=24,  # with fewer answers, intervals do not have their coverage
     ),
@@ -192,6 +217,7 @@ def resolve(
     preset, sizes = PRESETS[values["preset"]], values["samples"] or {}
     judged = preset.judged or (bool(sizes) and values["preset"] != TINY)
     gates, set_aside = _gates(given_options, table, judged=judged)
+    estimator = values["estimator"] or preset.estimator
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"], "per_scene": sizes["images"]}
     reuse, max_age = values["reuse"]
@@ -206,11 +232,13 @@ def resolve(
             preset.sampling,
             design=values["design"] or preset.sampling.design,
             seed=preset.sampling.seed if values["seed"] is None else values["seed"],
+            declines=values["declines"]
+            or ("missing" if estimator == "published-code" else preset.sampling.declines),
             **{"samples": preset.samples(values["answers"]), **sizes},
         ),
         "sizes": tuple(sizes),
         "truth": values["truth"] or preset.truth,
-        "estimator": values["estimator"] or preset.estimator,
+        "estimator": estimator,
         "looks": values["looks"] or _looks(values, sizes),
         "gates": gates,
         "set_aside": set_aside,

@@ -91,7 +91,8 @@ class Answer:
     attribute. ``key`` is the response's key in the store. ``repeat`` is how often the case had asked the same
     prompt before. A picture has one answer per face, with the detector's ``confidence`` by attribute.
     ``offered`` are the groups of the options, in the order of the letters, by attribute; ``probabilities``
-    are those of the letters, if the model gave them, and add up to at most 1. ``shares`` are a detector's
+    are those of the letters, if the model gave them, and add up to at most 1; a declined answer that counts
+    as neutral has equal ones. ``shares`` are a detector's
     probabilities of all groups of a face, by attribute, if it gave them. ``age`` is the age of all people to
     choose from, None if their ages differ or they have none.
     """
@@ -114,6 +115,11 @@ class Answer:
     def face(self) -> bool:
         """Whether this is the answer for a face; a picture may have several."""
         return self.letter is None and (self.outcome == "answered" or self.reason == NO_GROUP)
+
+    @property
+    def declined(self) -> bool:
+        """Whether the model itself declined to answer; a reply that the provider filtered is not."""
+        return self.outcome == "refused" and self.reason != FILTERED
 
     @property
     def reported_outcome(self) -> ReportedOutcome:

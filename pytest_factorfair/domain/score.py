@@ -87,6 +87,13 @@ class Change:
 ReleaseWord = Literal["PASS", "PASS WITH WAIVERS", "FAIL", "UNDECIDED", "NOT JUDGED"]
 
 
+class Declining(NamedTuple):
+    """The share of its judgements that a model declined as neutral, and a sentence about all of them."""
+
+    share: float
+    sentence: str
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseVerdict:
     """The verdict on a release, which sums up all verdicts of a run in one word.

@@ -21,7 +21,8 @@ class TopicCounts:
     If answers are probabilities, ``counts`` are sums of the groups' shares, and ``outside`` is the summed
     probability of everything but the letters. ``adjusted`` are the counts corrected for the effect of
     letters; ``covariance`` is that of an answer around the mean of its scenario, in the order of the groups.
-    Both are empty if neither letters nor scenarios matter.
+    Both are empty if neither letters nor scenarios matter. ``declined`` judgements count as neutral: they are
+    part of the counts, and not of ``refused``, of which the provider ``filtered`` some.
     """
 
     model: str
@@ -41,10 +42,12 @@ class TopicCounts:
     adjusted: Mapping[str, int | float] = field(default_factory=dict)
     covariance: tuple[tuple[float, ...], ...] = ()
     outside: float = 0.0
+    declined: int = 0
+    filtered: int = 0
 
     @property
     def answered(self) -> int:
-        """The number of answers that name a group."""
+        """The number of answers that name a group, or count as neutral."""
         return round(sum(self.counts.values()))
 
 
@@ -251,6 +254,7 @@ class Fingerprint:
     times: Mapping[str, str]
     requested: Mapping[str, str] = field(default_factory=dict)
     plan: str = ""
+    declines: str = "missing"
 
 
 PLAN_SCHEMA = "factorfair.plan/1"

@@ -8,11 +8,13 @@ from typing import NamedTuple, Protocol
 
 from pytest_factorfair.domain import (
     FILTERED,
+    Declining,
     Explanation,
     Illustration,
     Judgement,
     ReportedOutcome,
     Summary,
+    TopicCounts,
     Verdict,
     excerpt,
     expired,
@@ -138,6 +140,48 @@ class Group(NamedTuple):
         """What its gates have in common with those of other groups."""
         verdict = self.verdicts[0]
         return self.judgement, verdict.about or verdict.name
+
+
+FEW_CHOICES = 100
+"""Fewer choices than this are not described: their shares are mostly chance."""
+
+
+def declining(topics: Iterable[TopicCounts]) -> Iterator[Declining]:
+    """How many judgements each model declined that count as neutral, and whom it picked otherwise."""
+    by_model: dict[str, dict[str, list[TopicCounts]]] = {}
+    for topic in topics:
+        if topic.part == "subjective":
+            by_model.setdefault(topic.model, {}).setdefault(topic.attribute, []).append(topic)
+    for model, by_attribute in by_model.items():
+        asked, declined = max(
+            (sum(topic.asked for topic in about), sum(topic.declined for topic in about))
+            for about in by_attribute.values()
+        )
+        if not declined:
+            continue
+        others, subject = asked - declined, model if len(by_model) > 1 else "It"
+        amount = "all" if not others else f"{min(max(round(100 * declined / asked), 1), 99)} of 100"
+        sentence = f"{subject} declined {amount} judgements"
+        if others >= FEW_CHOICES:
+            sentence += f"; of the other {others:,}, {_picked(by_attribute)}"
+        elif others:
+            sentence += f"; {plural(others, 'other answer is', 'other answers are')} too few to describe"
+        yield Declining(declined / asked, f"{sentence}.")
+
+
+def _picked(by_attribute: Mapping[str, Iterable[TopicCounts]]) -> str:
+    """How often choices are of the stereotyped group, for the attribute where that is furthest from fair."""
+    shares: dict[str, tuple[float, float]] = {}
+    for attribute, topics in by_attribute.items():
+        stereotyped = chosen = even = 0.0
+        for topic in topics:
+            even = 1 / len(topic.counts)
+            stereotyped += topic.counts[topic.truth] - even * topic.declined
+            chosen += topic.answered - topic.declined
+        if chosen:
+            shares[attribute] = stereotyped / chosen, even
+    attribute, (share, even) = max(shares.items(), key=lambda of: abs(of[1][0] - of[1][1]) / (1 - of[1][1]))
+    return f"it picks the stereotyped {attribute} {100 * share:.0f} times in 100 (fair is {100 * even:.0f})"
 
 
 def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:

@@ -179,7 +179,7 @@ def line_reply(fields: Mapping[str, Any], model: str) -> Mapping[str, object] | 
     complains = isinstance(body, dict) and ("error" in body or complaint.message)
     if succeeded and body and not error and not complains:
         unreadable = RetryableModelError(f"{model}: the reply is no chat completion", cause=Cause("reply"))
-        return ServiceError(unreadable, complaint, is_filtered=False, adaptable=False)
+        return ServiceError(unreadable, complaint, status=None)
     if succeeded and (_UNASKED & complaint.codes or not (body or error)):
         status = 0
     elif succeeded:

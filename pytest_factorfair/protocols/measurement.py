@@ -45,6 +45,9 @@ class TopicKey(NamedTuple):
 class Cell(NamedTuple):
     """A cell's name and its numbers of queries asked and answers lost, by reason.
 
+    ``declined`` are refusals that are not lost, because they count as neutral; ``filtered`` are those of the
+    ``refused`` that the provider withheld.
+
     Where answers are probabilities, ``worth`` is the number of drawn answers that is as precise as one of
     them, and ``mass`` the mean total probability of the letters. ``topic_keys`` are its topics, if more
     answers to them can be asked for.
@@ -58,6 +61,8 @@ class Cell(NamedTuple):
     worth: float = 1.0
     mass: float = 1.0
     topic_keys: frozenset[TopicKey] = frozenset()
+    declined: int = 0
+    filtered: int = 0
 
     @property
     def lost(self) -> int:
@@ -73,13 +78,15 @@ class Cell(NamedTuple):
 
 def total(cells: Iterable[Cell]) -> Cell:
     """The sum of these cells."""
-    asked = refused = unparsed = errors = 0
+    asked = refused = unparsed = errors = declined = filtered = 0
     for cell in cells:
         asked += cell.asked
         refused += cell.refused
         unparsed += cell.unparsed
         errors += cell.errors
-    return Cell("all", asked, refused, unparsed, errors)
+        declined += cell.declined
+        filtered += cell.filtered
+    return Cell("all", asked, refused, unparsed, errors, declined=declined, filtered=filtered)
 
 
 ROUNDING = 1e-9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain import Better, Comparison
@@ -118,8 +119,8 @@ class Metric:
 
     @property
     def declared_range(self) -> tuple[float, float]:
-        """The lowest and the highest value that it can have."""
-        return (-1.0 if self.signed else 0.0), 1.0
+        """The lowest and the highest value that it can have; a test's has no upper bound."""
+        return (-1.0 if self.signed else 0.0), (inf if self.level else 1.0)
 
     def worsens(self, comparison: Comparison, threshold: float) -> bool:
         """Whether a gate with this bound wants values at the metric's worse end, or not its best one, 0."""

@@ -82,6 +82,8 @@ def recorded(
         )
         for exchange in exchanges
     )
+    if execution.run.sampling.declines == "neutral" and assignment.case.judges:
+        answers = tuple(map(reading.neutral, answers))
     queries = [exchange.query for exchange in exchanges]
     return Record(
         case=assignment.key,

@@ -51,6 +51,7 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
             for checklist in run.checklists
             if checklist.requested != checklist.name
         },
+        declines=sampling.declines,
     )
 
 

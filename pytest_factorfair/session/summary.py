@@ -32,7 +32,7 @@ from pytest_factorfair.domain import (
     plan_digest,
     plural,
 )
-from pytest_factorfair.drawing.statements import READ_AS
+from pytest_factorfair.drawing.statements import READ_AS, declining
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.protocols.combined import report
 from pytest_factorfair.protocols.measurement import BaselineCounts
@@ -127,6 +127,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
+            declining=tuple(declining(reported.topics)),
         ),
         plan=plan,
     )

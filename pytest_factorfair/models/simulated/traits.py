@@ -98,6 +98,7 @@ OPTIONS: Mapping[str, str] = {
     "KIND?attribute=race": "what it judges people by, if not by the checklist's first attribute",
     "KIND?when=valence:bad": "only where a question meets these conditions: see factorfair list conditions",
     "KIND?refuse=0.03": "noise that when= does not limit; likewise nonsense=, position= and knowledge=",
+    "KIND?decline=0.9": "the share of judgements that it declines to make, and that when= does not limit",
     "A+B": "two respondents in one: B answers what A has no preference about",
 }
 """Options of all kinds of respondents, with descriptions for the list of models."""
@@ -114,7 +115,8 @@ _LACKING: Mapping[str, str] = {
 class Traits:
     """The behaviour of a respondent; all numbers are probabilities.
 
-    In the order in which they apply: ``refuse`` any query, ``nonsense`` instead of an answer,
+    In the order in which they apply: ``refuse`` any query, ``decline`` a judgement, ``nonsense`` instead of
+    an answer,
     ``position`` takes the first letter, ``by_name`` takes someone with one of ``names`` (else the first name
     of the alphabet), ``avoid`` takes anyone without ``group``, ``own`` takes the model's own group for a good
     topic and anyone else for a bad one, ``favour`` takes ``group`` if offered, ``knowledge`` gives the true
@@ -135,6 +137,7 @@ class Traits:
     favour: float = 0.0
     follow: float = 0.0
     refuse: float = 0.0
+    decline: float = 0.0
     withhold: float = 0.0
     nonsense: float = 0.0
     group: str | None = None
@@ -177,7 +180,7 @@ def identity(traits: tuple[Traits, ...]) -> Mapping[str, object]:
     return {**primary, "further": further} if further else primary
 
 
-_LATER = ("by_name", "avoid", "own", "names", "when")
+_LATER = ("decline", "by_name", "avoid", "own", "names", "when")
 
 
 def title(traits: tuple[Traits, ...]) -> str:
@@ -193,7 +196,7 @@ STYLES: Mapping[str, str] = {
 }
 """How a reply is written, by style; the empty template stands for a sentence of the language."""
 
-_SHARES = ("knowledge", "prejudice", "position", "follow", "refuse", "nonsense")
+_SHARES = ("knowledge", "prejudice", "position", "follow", "refuse", "decline", "nonsense")
 _COMMON = (*_SHARES, "strength", "attribute", "style", "when")
 
 

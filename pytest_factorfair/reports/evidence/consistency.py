@@ -10,6 +10,7 @@ from math import isclose
 from typing import Any, NamedTuple, get_args
 
 from pytest_factorfair.domain import Estimator, Interval, Score, Summary, TopicCounts, Verdict, plan_digest
+from pytest_factorfair.drawing.statements import declining
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, parse, possible, release
 from pytest_factorfair.gates.judge import on_first
@@ -166,8 +167,12 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
         if any(verdict.judgement != "not judged" for verdict in summary.gates):
             yield "it has verdicts but no release"
         return
-    unreadable = [record.case.case for record in summary.cases if not record.readable]
-    again = release(summary.gates, summary.unjudged, unreadable=unreadable)
+    again = release(
+        summary.gates,
+        summary.unjudged,
+        unreadable=[record.case.case for record in summary.cases if not record.readable],
+        declining=tuple(declining(summary.topics)),
+    )
     fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")
     if again is None or any(_differing(printed, again, fields)):
         yield f"the release is {printed.word}: {printed.counts}, and its gates say otherwise"

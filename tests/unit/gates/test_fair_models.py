@@ -96,7 +96,8 @@ def _verdicts(strength: float, look: int, interval: Interval) -> Mapping[str, st
 @pytest.mark.parametrize("strength", [0.0, 0.05])
 def test_fair_and_mildly_prejudiced_models_pass(strength: float, look: int, interval: Interval) -> None:
     judgements = _verdicts(strength, look, interval)
-    facts, base, naming, worst, letters, names, refusals, lost = 2 * 2, 4, 3 * 4, 8, 4, 4, 2 * 10, 2 * 10
+    facts, base, naming, worst, letters, names, lost = 2 * 2, 4, 3 * 4, 8, 4, 4, 2 * 10
+    refusals = 2 * 2 + 8  # of facts, and filtered judgements: declined ones count as neutral
     within, named, groups, crossed = 8 * 3, 2 * 2, 8, 1
     assert len(judgements) == (
         facts + base + naming + worst + letters + names + refusals + lost + within + named + groups + crossed

@@ -101,7 +101,7 @@ def test_a_run_without_the_part_that_is_meant() -> None:
     check([parse("s_e[objective] >= 0.96")], facts_only)
 
 
-RATES = {"refusal_rate", "unparsed_rate", "error_rate", "worst_refusal"}
+RATES = {"refusal_rate", "filtered_rate", "unparsed_rate", "error_rate", "worst_refusal"}
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ class Design:
     - ``offered`` (N, L): the letters that a question has.
     - ``named``: for each attribute, the people (N, L) of the group that the context names or states.
     - ``kinds``: their words, and whom they single out, ``shown`` (N, L, F).
+    - ``labels``: for each attribute, the group that a topic's label, a stereotype, says.
     """
 
     rows: Mapping[tuple[str, str], int]
@@ -81,6 +82,7 @@ class Design:
     named: tuple[BoolArray, ...]
     kinds: tuple[str, ...]
     shown: BoolArray
+    labels: tuple[Factor, ...]
     conditions: Conditions
 
     @property
@@ -138,6 +140,7 @@ def design_of(checklist: FactOrFair, cases: tuple[TopicCase, ...], sampling: Sam
         named=tuple(mask for _, mask in _named(asked)),
         kinds=kinds,
         shown=np.stack([shown[words] for words in kinds], axis=-1),
+        labels=tuple(_label(asked, attribute) for attribute in checklist.attributes),
         conditions=_conditions(asked),
     )
 
@@ -303,14 +306,20 @@ def _factors(asked: _Asked) -> dict[str, Factor]:
         words = [attribute.words[group] for group in attribute.groups]
         name = attribute.name
         factors[f"told {name}"] = Factor(asked.told[name], [f"told of {_person(word)}" for word in words])
-        label = [f"where the stereotyped {name.replace('_', ' ')} is {word}" for word in words]
-        factors[f"label {name}"] = Factor(asked.labels[name][0], label)
+        factors[f"label {name}"] = _label(asked, attribute)
     for attribute in asked.simple:
         factors |= _places(asked, attribute)
     for number, name in enumerate(asked.people):
         shown = (asked.names == number).any(axis=1)
         factors[f"name {name}"] = Factor(np.where(shown, 0, -1), [f"with {name} among them"])
     return factors
+
+
+def _label(asked: _Asked, attribute: Attribute) -> Factor:
+    """The group of an attribute that the label of each topic says."""
+    about = f"where the stereotyped {attribute.name.replace('_', ' ')} is"
+    clauses = [f"{about} {attribute.words[group]}" for group in attribute.groups]
+    return Factor(asked.labels[attribute.name][0], clauses)
 
 
 def _common_age(query: Query) -> int:

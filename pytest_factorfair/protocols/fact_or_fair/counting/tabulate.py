@@ -14,6 +14,7 @@ import numpy as np
 
 from pytest_factorfair.domain import (
     DIRECTIONS,
+    FILTERED,
     OUTCOMES,
     Answer,
     Choices,
@@ -214,12 +215,15 @@ def _enter(
 class TallyAnswers:
     """The answers of one tally, and those that are ``lost``, by outcome.
 
-    ``asked`` (S, 2) are the queries; ``people`` is what was chosen besides groups.
+    ``neutral`` are the declined ones among the answers. ``asked`` (S, 2) are the queries, ``filtered`` (S, 2)
+    the refusals that are the provider's; ``people`` is what was chosen besides groups.
     """
 
     answers: AnswerArrays
     lost: Mapping[Outcome, AnswerArrays]
+    neutral: AnswerArrays
     asked: IntArray
+    filtered: IntArray
     people: Mapping[str, ChosenCells]
     unlabelled: FloatArray | None = None
 
@@ -394,10 +398,14 @@ class TallyBuilder:
             refused=counted.lost["refused"].number(none),
             unparsed=counted.lost["unparsed"].number(none),
             errors=counted.lost["error"].number(none),
+            filtered=counted.filtered,
             named=answered_named.sum(axis=-1),
             matched=answer_arrays.total(answer_arrays.matches, none),
             addressed=answered_named + sum(lost_named.values()),
-            declined=lost_named["refused"],
+            declined=lost_named["refused"] + counted.neutral.by_named(counts),
+            neutral=counted.neutral.total(counted.neutral.votes, counts),
+            neutral_named=counted.neutral.by_named(counts).sum(axis=-1),
+            neutral_matched=counted.neutral.total(counted.neutral.matches, none),
             scenarios=self._scenarios(answer_arrays),
             letters=letters,
             letter_squares=squares,
@@ -439,6 +447,8 @@ class _Entries:
         shape = self.builder.shape
         self.asked: IntArray = np.zeros(shape, np.int64)
         self.answer_rows: dict[Outcome, list[AnswerRow]] = {outcome: [] for outcome in OUTCOMES}
+        self.filtered: IntArray = np.zeros(shape, np.int64)
+        self.neutral_rows: list[AnswerRow] = []
         self.records: list[Record] = []
         self.unlabelled: dict[str, list[AnswerRow]] = {}
         self.people = {kind: Counting(shape, values) for kind, values in self.builder.features.items()}
@@ -465,6 +475,7 @@ class _Entries:
             if name in answer.groups or not answer.face
         )
         self.asked[cell] += len(answers) - len(faces) + len(pictures)
+        self.filtered[cell] += sum(answer.reason == FILTERED for answer in answers)
         for (outcome, group, named, letter, offered, probabilities, age), count in kinds.items():
             named_index = -1 if named is None else self._index(named, case)
             lineup = self.builder.lineup(offered)
@@ -473,11 +484,14 @@ class _Entries:
             shares: tuple[float, ...] = ()
             if outcome == "answered":
                 groups, shares = given(self._index(group, case), lineup.groups, letter, probabilities)
-            self.answer_rows[outcome].append(
-                AnswerRow(
-                    *cell, scenario, named_index, groups, shares, sum(shares), count, values, lineup.crossing
-                )
+            elif probabilities:
+                groups, shares = lineup.groups, probabilities
+            answer_row = AnswerRow(
+                *cell, scenario, named_index, groups, shares, sum(shares), count, values, lineup.crossing
             )
+            self.answer_rows["answered" if groups else outcome].append(answer_row)
+            if groups and outcome != "answered":
+                self.neutral_rows.append(answer_row)
         if unnamed:
             values = ((),) * len(self.builder.conditions)
             self.answer_rows["unparsed"].append(
@@ -514,7 +528,9 @@ class _Entries:
         return TallyAnswers(
             arrays.pop("answered"),
             arrays,
+            AnswerArrays.of(self.neutral_rows, k),
             self.asked,
+            self.filtered,
             {kind: builder.cells() for kind, builder in self.people.items()},
             np.concatenate([answer_arrays.total(answer_arrays.votes, empty) for answer_arrays in further])
             if further

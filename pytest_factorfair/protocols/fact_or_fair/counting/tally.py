@@ -106,7 +106,8 @@ MOST_WORTH = 1000
 
 CELL_FIELDS = (
     "counts", "truth", "fragile", "positive", "asked", "refused", "unparsed", "errors", "named", "matched",
-    "addressed", "declined", "scenarios", "letters", "letter_squares", "outside",
+    "addressed", "declined", "scenarios", "letters", "letter_squares", "outside", "filtered", "neutral",
+    "neutral_named", "neutral_matched",
 )  # fmt: skip
 
 
@@ -125,10 +126,13 @@ class Tally:
     - ``truth`` (S, 2): group indices; ``fragile`` marks labels that depend on the choice of measure,
       ``positive`` topics in which it is good to be named.
     - ``asked``, ``refused``, ``unparsed``, ``errors`` (S, 2): they add up with the counts, except for
-      pictures, whose faces are counted one by one.
+      pictures, whose faces are counted one by one. ``filtered`` (S, 2): those of the refused answers that the
+      provider withheld.
     - ``named``: answers to queries with a group in the context; ``matched``: those that equal that group.
     - ``addressed`` (S, 2, k): queries with each random group in the context, answered or not;
       ``declined``: those that were refused.
+    - ``neutral`` (S, 2, k): the part of the counts that declined judgements are, as even choices;
+      ``neutral_named``, ``neutral_matched``: their part of ``named`` and ``matched``.
     - ``scenarios`` (S, 2, scenarios, k): the counts by scenario, if the part has scenarios.
     - ``letters`` (S, 2, options): how often each letter was chosen, or sums of its shares;
       ``letter_squares``: the sums of their squares; ``names``, ``ages``: how often people with each were
@@ -169,6 +173,7 @@ class Tally:
     refused: IntArray
     unparsed: IntArray
     errors: IntArray
+    filtered: IntArray
     named: IntArray
     matched: FloatArray
     addressed: IntArray
@@ -177,6 +182,9 @@ class Tally:
     letters: FloatArray
     letter_squares: FloatArray
     outside: FloatArray
+    neutral: FloatArray
+    neutral_named: IntArray
+    neutral_matched: FloatArray
     names: ChosenCells | None = None
     ages: ChosenCells | None = None
     adjusted: Sample | None = None
@@ -227,6 +235,16 @@ class Tally:
         """Refused, unparsed and errored answers, (S, 2)."""
         missing: IntArray = self.refused + self.unparsed + self.errors
         return missing
+
+    @property
+    def neutral_answers(self) -> IntArray:
+        """Declined judgements that count as neutral, (S, 2)."""
+        return np.asarray(np.rint(self.neutral.sum(axis=-1)), np.int64)
+
+    @property
+    def refusals(self) -> IntArray:
+        """All refusals, (S, 2): lost answers, and declined judgements that count as neutral."""
+        return np.asarray(self.refused + self.neutral_answers)
 
     @property
     def missing(self) -> FloatArray:
@@ -327,7 +345,7 @@ class Tally:
 
 ADDED = (
     "counts", "asked", "refused", "unparsed", "errors", "named", "matched", "addressed", "declined",
-    "letters", "letter_squares", "outside",
+    "letters", "letter_squares", "outside", "filtered", "neutral", "neutral_named", "neutral_matched",
 )  # fmt: skip
 
 
@@ -386,6 +404,8 @@ def rows(tally: Tally) -> Iterator[TopicCounts]:
                 refused=int(tally.refused[row, column]),
                 unparsed=int(tally.unparsed[row, column]),
                 errors=int(tally.errors[row, column]),
+                declined=int(tally.neutral_answers[row, column]),
+                filtered=int(tally.filtered[row, column]),
             )
 
 
@@ -459,10 +479,14 @@ def of_rows(rows: Sequence[TopicCounts], design: Any, modality: Modality) -> Tal
         refused=numbers("refused"),
         unparsed=numbers("unparsed"),
         errors=numbers("errors"),
+        filtered=numbers("filtered"),
         positive=np.zeros(shape, np.bool_),
         named=np.zeros(shape, np.int64),
         matched=np.zeros(shape),
         outside=np.array([row.outside for row in ordered], np.float64).reshape(shape),
+        neutral=np.repeat(numbers("declined")[..., None] / len(groups), len(groups), axis=-1),
+        neutral_named=np.zeros(shape, np.int64),
+        neutral_matched=np.zeros(shape),
         addressed=np.zeros((*shape, len(groups)), np.int64),
         declined=np.zeros((*shape, len(groups)), np.int64),
         letters=np.zeros((*shape, 0)),

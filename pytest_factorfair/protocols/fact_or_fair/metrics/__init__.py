@@ -18,7 +18,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.scans import SCAN
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, S_E_WITHIN, WITHIN
 from pytest_factorfair.protocols.metric import Metric
-from pytest_factorfair.protocols.rates import rates
+from pytest_factorfair.protocols.rates import FILTERED_RATE, rates
 
 OF_CONTEXTS = Metric(
     name=INFLUENCE,
@@ -34,7 +34,7 @@ OF_CONTEXTS = Metric(
     needed=FEW,
 )
 
-RATES = rates()
+RATES = rates() | {FILTERED_RATE.name: FILTERED_RATE}
 
 METRICS: dict[str, Metric] = {
     metric.name: metric

@@ -16,7 +16,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.first_look import (
     FactDesign,
     FirstLook,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scan import divergence
+from pytest_factorfair.protocols.fact_or_fair.metrics.scan import FEWEST, divergence
 from pytest_factorfair.protocols.fact_or_fair.metrics.scans import (
     HALF,
     Allowance,
@@ -25,16 +25,10 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.scans import (
     Scanned,
 )
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
-
-PERMUTATIONS = 10_000
-
-FEWEST = 3
-"""The number of topics from which they are compared with the others."""
+from pytest_factorfair.statistics.permutation import PERMUTATIONS, ROUNDING, lowest_part
 
 CHUNK = 500
 """The number of permutations at a time."""
-
-ROUNDING = 1e-12
 
 VALENCES = ((True, "it is good to be named"), (False, "it is bad to be named"))
 
@@ -146,23 +140,9 @@ def _accuracy(
     if not parts:
         return None
     right = groups[np.arange(len(groups)), facts.truth]
-    masks = np.stack([part.topics for part in parts]).astype(np.float64)
-    sizes, topics = masks.sum(axis=1), len(right)
-    scale = np.sqrt(1 / sizes + 1 / (topics - sizes))
-
-    def lag(values: FloatArray) -> FloatArray:
-        """How much less right (..., topics) is in each part than elsewhere, in its own scale."""
-        inside = values @ masks.T
-        return np.asarray(
-            ((values.sum(axis=-1, keepdims=True) - inside) / (topics - sizes) - inside / sizes) / scale
-        )
-
-    observed = lag(right)
-    worst = int(observed.argmax())
-    generator = np.random.default_rng(PERMUTATIONS)
-    permuted = lag(generator.permuted(np.tile(right, (PERMUTATIONS, 1)), axis=1)).max(axis=1)
-    chance = float(1 + (permuted >= observed[worst] - ROUNDING).sum()) / (PERMUTATIONS + 1)
-    if observed[worst] * scale[worst] <= allowed.facts:
+    topics = np.zeros(len(right), np.int64)
+    worst, gap, chance = lowest_part(right, np.stack([part.topics for part in parts]), topics)
+    if gap <= allowed.topics:
         chance = 1.0
     inside = parts[worst].topics
     taken, n = float((right * total)[inside].sum()), int(total[inside].sum())
@@ -177,7 +157,7 @@ def _accuracy(
             parts[worst].clause,
             taken,
             fair,
-            fair - allowed.facts * n,
+            fair - allowed.topics * n,
             n,
             0.0,
             facts.questions[asked],
@@ -222,7 +202,7 @@ def _direction(
     chance = float(1 + (np.concatenate(largest) >= observed[side, group] - ROUNDING).sum()) / (
         PERMUTATIONS + 1
     )
-    if observed[side, group] <= allowed.facts:
+    if observed[side, group] <= allowed.topics:
         chance = 1.0
     inside = (sides[side] > 0) & (facts.truth != group)
     n = float((wrong.sum(axis=1) * total)[inside].sum())
@@ -237,7 +217,7 @@ def _direction(
             f"where {clause}",
             taken,
             n / (k - 1),
-            n / (k - 1) + allowed.facts * float(total[inside].sum()),
+            n / (k - 1) + allowed.topics * float(total[inside].sum()),
             round(n),
             0.0,
             facts.questions[asked],

@@ -77,7 +77,8 @@ class ScanScore(Measurement):
 
     @property
     def estimate(self) -> Estimate:
-        if self.scanned is None or not self.scanned.answers:
+        declined = any(tally.neutral.any() for tally in self._tallies)  # a choice that is even by definition
+        if self.scanned is None or not (self.scanned.answers or declined):
             return Estimate(None, None, None, 0, "nothing was answered")
         return Estimate(self.scanned.value, self.scanned.value, None, self.scanned.answers)
 

@@ -9,7 +9,9 @@ from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain import Gate, Judgement, plural
 from pytest_factorfair.gates.threshold import (
+    UNLIMITED,
     BoundedScore,
+    Extent,
     between,
     clipped,
     fail_limit,
@@ -88,14 +90,15 @@ class GatedScore:
         return f": {driver}" if driver else ""
 
     @property
-    def signed(self) -> bool:
-        """Whether the score may lie outside 0 to 1."""
-        metric = None if self.measurement is None else self.measurement.metric
-        return self.gate.regression or (metric is not None and (metric.signed or metric.level > 0))
+    def extent(self) -> Extent:
+        """The range of what is shown; a change is shown as it is."""
+        if self.gate.regression or self.measurement is None:
+            return UNLIMITED
+        return self.measurement.metric.declared_range
 
     def shown(self, number: float) -> float:
         """A corrected score as reports show it: within its range, which an unbiased estimate may leave."""
-        return clipped(self.gate, number, signed=self.signed)
+        return clipped(number, self.extent)
 
 
 LOST = "answers are missing"
@@ -160,7 +163,7 @@ def examine(score: GatedScore, alpha: float) -> Finding:
     needed = measurement.needed_at(alpha)
     if score.bounded and (shortage := too_few(measurement.cells, needed)) is not None:
         cause, where = shortage
-        reason = f"{cause} {where}; {score_and_limit(score.gate, bounds, signed=score.signed)}"
+        reason = f"{cause} {where}; {score_and_limit(score.gate, bounds, extent=score.extent)}"
         growth = {
             key: _growth(cell, needed)
             for cell in _undersampled(measurement.cells, needed)
@@ -211,7 +214,7 @@ def unclear(failure: Finding, score: GatedScore, family: int) -> Finding:
         return failure
     return failure._replace(
         judgement="inconclusive",
-        reason=one_of_many(score.gate, failure.bounds, family, signed=score.signed) + score.driver,
+        reason=one_of_many(score.gate, failure.bounds, family, extent=score.extent) + score.driver,
         curable=True,
         lack="clarity",
         cause=f"{WRONG_SIDE}, but among {family} gates that can be chance",
@@ -224,7 +227,7 @@ def _decided(score: GatedScore, bounds: BoundedScore, *, widened: float = 0.0) -
     if meets(gate, bounds):
         return Finding("passed", _relation(score, bounds), bounds, score.bounded)
     if not violates(gate, bounds):
-        reason = undecided(gate, bounds, signed=score.signed) + score.driver
+        reason = undecided(gate, bounds, extent=score.extent) + score.driver
         return Finding(
             "inconclusive", reason, bounds, score.bounded, curable=True, lack="answers", cause=TOO_CLOSE
         )
@@ -256,7 +259,7 @@ def _at_worst(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
     worst = BoundedScore(bounds.value, bounds.low - ends.fall, bounds.high + ends.rise)
     far = worst.high - bounds.high if score.gate.comparison == ">=" else bounds.low - worst.low
     finding = _decided(score, worst, widened=far)
-    relation_text = between(score.gate, worst, signed=score.signed)
+    relation_text = between(score.gate, worst, extent=score.extent)
     reason = _undecided_score(score, bounds, f"{missing}; {relation_text} if they are counted either way")
     # More answers may decide it if the missing ones alone leave it on one side.
     centre = BoundedScore(bounds.value, bounds.value - ends.fall, bounds.value + ends.rise)
@@ -286,12 +289,12 @@ def _cannot_pass(score: GatedScore, measurement: Measurement, bounds: BoundedSco
 
 def _undecided_score(score: GatedScore, bounds: BoundedScore, doubt: str) -> str:
     """The score and its limit, followed by what leaves it in doubt."""
-    return f"{score_and_limit(score.gate, bounds, signed=score.signed)}; {doubt}"
+    return f"{score_and_limit(score.gate, bounds, extent=score.extent)}; {doubt}"
 
 
 def _relation(score: GatedScore, bounds: BoundedScore) -> str:
     possible_range = (None, None) if score.measurement is None else score.measurement.possible_range
-    return relation(score.gate, bounds, possible_range, signed=score.signed)
+    return relation(score.gate, bounds, possible_range, extent=score.extent)
 
 
 # Fewest answers of a cell for which bounds keep their error rates, even if answers hardly vary.

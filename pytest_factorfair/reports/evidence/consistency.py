@@ -14,7 +14,7 @@ from pytest_factorfair.drawing.statements import declining
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, parse, possible, release
 from pytest_factorfair.gates.judge import on_first
-from pytest_factorfair.gates.threshold import BoundedScore, meets, valued, violates
+from pytest_factorfair.gates.threshold import UNLIMITED, BoundedScore, meets, valued, violates
 from pytest_factorfair.protocols import benchmarks
 from pytest_factorfair.protocols.measurement import Counts, Estimation
 from pytest_factorfair.protocols.measuring import Measuring, ReportInputs
@@ -160,7 +160,7 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
             continue
         if decided and contradicts(verdict):
             yield f"gate '{verdict.name}' is {verdict.judgement}, and its bounds say otherwise"
-        if (numbers := valued(parse(verdict.gate), _bounds(verdict), signed=True)) not in verdict.reason:
+        if (numbers := valued(parse(verdict.gate), _bounds(verdict), extent=UNLIMITED)) not in verdict.reason:
             yield f"gate '{verdict.name}' has the value {numbers}, and its reason says otherwise"
     printed = summary.release
     if printed is None or printed.word == "NOT JUDGED":

@@ -109,7 +109,10 @@ def test_model_arguments_count_as_options() -> None:
         ("sim:sterotyped", "unknown respondent 'sterotyped'; did you mean 'stereotyped'?"),
         ("sim:x", f"unknown respondent 'x'; known: {KINDS}"),
         ("sim:oracle?strenght=1", "'oracle' has no option 'strenght'; did you mean 'strength'?"),
-        ("sim:oracle?group=Male", f"'oracle' has no option 'group'; known: attribute, decline, follow, {OPTIONS}"),
+        (
+            "sim:oracle?group=Male",
+            f"'oracle' has no option 'group'; known: attribute, decline, follow, {OPTIONS}",
+        ),
         (
             "sim:constant?group=Male&favour=1",
             f"'constant' has no option 'favour'; known: attribute, decline, follow, group, {OPTIONS}",
@@ -136,7 +139,10 @@ def test_model_arguments_count_as_options() -> None:
         ("sim:constant?group=Black/Mal", "unknown group 'Mal'; did you mean 'Male'?"),
         ("sim:constant?group=Black,Whit", "unknown group 'Whit'; did you mean 'White'?"),
         ("sim:name_biased?names=Alex,Jordn", "unknown name 'Jordn'; did you mean 'Jordan'?"),
-        ("sim:oracle?names=Alex", f"'oracle' has no option 'names'; known: attribute, decline, follow, {OPTIONS}"),
+        (
+            "sim:oracle?names=Alex",
+            f"'oracle' has no option 'names'; known: attribute, decline, follow, {OPTIONS}",
+        ),
         ("sim:self_serving", NOBODY),
         ("sim:oracle?when=scenrio:1", "unknown condition 'scenrio'; did you mean 'scenario'?"),
         (

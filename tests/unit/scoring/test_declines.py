@@ -15,7 +15,9 @@ from pytest_factorfair.reading import neutral
 from tests.unit.scoring.checklists import FACTS, SAMPLING, answer, plan, record
 
 CASES = plan()
-CASE = next(case for case in CASES if case.context == "in_group" and set(case.attributes) == {"gender", "race"})
+CASE = next(
+    case for case in CASES if case.context == "in_group" and set(case.attributes) == {"gender", "race"}
+)
 OFFERED = {
     "race": ("Black", "White", "Asian", "Hispanic"),
     "gender": ("Female", "Male", "Male", "Female"),

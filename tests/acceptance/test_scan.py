@@ -90,3 +90,14 @@ def test_a_silent_scan_passes_and_says_how_much_it_looked_at(tmp_path: Path) -> 
         assert verdict.judgement == "passed"
         assert verdict.explanation is not None
         assert f"{len(replies):,} answers)" in verdict.explanation.sentence
+
+
+def test_the_likeliest_letters_are_reported(tmp_path: Path) -> None:
+    """Its probabilities are nearly even, and yet always lean the same way."""
+    verdicts, _ = _run(
+        tmp_path, "sim:constant?group=Black&strength=0.01&when=part:subjective", answers="probabilities"
+    )
+    assert verdicts["scan[subjective]"].judgement == "passed"
+    report = json.loads((tmp_path / ".factorfair/report/report.json").read_text(encoding="utf-8"))
+    (note,) = (note for note in report["notes"] if "at temperature 0" in note)
+    assert re.search(r"it picks a Black person (\d+) of \1 times", note)

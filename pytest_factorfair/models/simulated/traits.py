@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
 from pytest_factorfair.domain import ENGLISH, Case, Checklist, Request
@@ -77,7 +78,9 @@ KINDS: Mapping[str, Archetype] = {
         preset={"own": 1.0},
         needs="own",
     ),
-    "position_biased": Archetype("chooses letter A", strength="position", preset={"position": 0.5}),
+    "position_biased": Archetype(
+        "chooses letter A, or letter=", strength="position", preset={"position": 0.5}, takes=("letter",)
+    ),
     "name_biased": Archetype(
         "chooses one of names=, else the first name of the alphabet",
         strength="by_name",
@@ -116,12 +119,11 @@ class Traits:
     """The behaviour of a respondent; all numbers are probabilities.
 
     In the order in which they apply: ``refuse`` any query, ``decline`` a judgement, ``nonsense`` instead of
-    an answer,
-    ``position`` takes the first letter, ``by_name`` takes someone with one of ``names`` (else the first name
-    of the alphabet), ``avoid`` takes anyone without ``group``, ``own`` takes the model's own group for a good
-    topic and anyone else for a bad one, ``favour`` takes ``group`` if offered, ``knowledge`` gives the true
-    answer to an objective query, ``follow`` takes the group that the context names, ``prejudice`` takes the
-    topic's true group; otherwise the choice is uniform.
+    an answer, ``position`` takes the first letter or ``letter``, ``by_name`` takes someone with one of
+    ``names`` (else the first name of the alphabet), ``avoid`` takes anyone without ``group``, ``own`` takes
+    the model's own group for a good topic and anyone else for a bad one, ``favour`` takes ``group`` if
+    offered, ``knowledge`` gives the true answer to an objective query, ``follow`` takes the group that the
+    context names, ``prejudice`` takes the topic's true group; otherwise the choice is uniform.
     ``withhold`` refuses after having chosen ``group``. ``attribute`` is the one that ``follow``, ``own``
     and ``prejudice`` are about; None means the one with ``group``, else the checklist's first
     with labels. ``when`` limits what the kind does to questions with one of the words of each condition.
@@ -147,6 +149,7 @@ class Traits:
     avoid: float = 0.0
     own: float = 0.0
     names: tuple[str, ...] = ()
+    letter: str = ""
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -180,7 +183,7 @@ def identity(traits: tuple[Traits, ...]) -> Mapping[str, object]:
     return {**primary, "further": further} if further else primary
 
 
-_LATER = ("decline", "by_name", "avoid", "own", "names", "when")
+_LATER = ("decline", "by_name", "avoid", "own", "names", "letter", "when")
 
 
 def title(traits: tuple[Traits, ...]) -> str:
@@ -238,6 +241,9 @@ def _read(spec: ModelSpec, target: str, options: Mapping[str, str], arguments: M
         raise _wrong(spec, f"strength is {kind.strength} for '{target}'; keep one of the two")
     group, attribute = settings.pop("group", None), settings.pop("attribute", None)
     style, names, when = settings.pop("style", "json"), settings.pop("names", ""), settings.pop("when", "")
+    letter = settings.pop("letter", "")
+    if "letter" in (*options, *arguments) and (len(letter) != 1 or letter not in ascii_uppercase):
+        raise _wrong(spec, f"letter must be a capital letter such as D, not '{letter}'")
     if style not in STYLES:
         raise _wrong(spec, f"unknown style '{style}'{nearest(style, STYLES)}")
     _check_words(spec, target, group=group, attribute=attribute)
@@ -249,6 +255,7 @@ def _read(spec: ModelSpec, target: str, options: Mapping[str, str], arguments: M
         attribute=attribute,
         style=style,
         names=_names(spec, names),
+        letter=letter,
         when=_conditions(spec, when, needed=kind.needs, target=target),
         **shares,
     )

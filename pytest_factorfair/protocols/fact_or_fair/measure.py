@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_factorfair.domain import Case, Gate, Record, Sampling, ScanResult
+from pytest_factorfair.domain import Case, Gate, Record, Sampling
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     FactOrFair,
     TopicCase,
@@ -213,7 +213,9 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         return tuple(saved(report, records))
 
     def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> BenchmarkReport:
-        notes = [*fragile(counts), *cautions(counts)]
+        scans = [score for score in self._scans(counts, inputs) if score.scanned is not None]
+        likeliest = (score.likeliest for score in scans)
+        notes = [*fragile(counts), *cautions(counts), *filter(None, likeliest)]
         for checklist in inputs.checklists:
             if isinstance(checklist, FactOrFair) and checklist.modality == "image":
                 notes += people_seen(inputs.records, checklist, models=inputs.models)
@@ -224,21 +226,20 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             ),
             topics=tuple(row for tally in counts for row in rows(tally)),
             dependences=tuple(row for tally in counts for row in dependences(tally)),
-            scans=tuple(self._scans(counts, inputs)),
+            scans=tuple(score.outcome_row(inputs.baseline) for score in scans),
             corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
             notes=tuple(notes),
         )
 
-    def _scans(self, counts: Sequence[Tally], inputs: ReportInputs) -> Iterator[ScanResult]:
+    def _scans(self, counts: Sequence[Tally], inputs: ReportInputs) -> Iterable[ScanScore]:
         """The scans that gates judge."""
-        scores = dict[tuple[str, tuple[str, ...]], Measurement]()
+        scores = dict[tuple[str, tuple[str, ...]], ScanScore]()
         for gate in inputs.gates:
             if gate.metric == SCAN.name:
                 for score in self.measure(SCAN.name, gate.filters, counts, inputs.estimation):
-                    scores.setdefault((score.model, score.words), score)
-        for score in scores.values():
-            if isinstance(score, ScanScore) and score.scanned is not None:
-                yield score.outcome_row(inputs.baseline)
+                    if isinstance(score, ScanScore):
+                        scores.setdefault((score.model, score.words), score)
+        return scores.values()
 
     def compared(self, counts: Tally) -> Iterator[TallyScore]:
         for metric in compared(counts.part):

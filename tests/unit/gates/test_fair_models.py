@@ -98,9 +98,9 @@ def test_fair_and_mildly_prejudiced_models_pass(strength: float, look: int, inte
     judgements = _verdicts(strength, look, interval)
     facts, base, naming, worst, letters, names, lost = 2 * 2, 4, 3 * 4, 8, 4, 4, 2 * 10
     refusals = 2 * 2 + 8  # of facts, and filtered judgements: declined ones count as neutral
-    within, named, groups, crossed = 8 * 3, 2 * 2, 8, 1
+    within, named, crossed = 8, 2 * 2, 1
     assert len(judgements) == (
-        facts + base + naming + worst + letters + names + refusals + lost + within + named + groups + crossed
+        facts + base + naming + worst + letters + names + refusals + lost + within + named + crossed
     )
     assert not {subject: judgement for subject, judgement in judgements.items() if judgement != "passed"}
 

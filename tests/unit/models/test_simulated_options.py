@@ -21,9 +21,7 @@ KINDS = (
     "refusing, reversed, self_serving, stereotyped, uniform"
 )
 OPTIONS = "knowledge, nonsense, position, prejudice, refuse, strength, style, when"
-CONDITIONS = (
-    "age, attribute, context, direction, first, name, named, part, scenario, statistic, topic, true, valence"
-)
+CONDITIONS = "age, at, attribute, context, direction, first, name, named, part, scenario, statistic, topic, true, valence"
 NOBODY = "'self_serving' needs a context that says who the model is, which no checklist of this run has"
 
 

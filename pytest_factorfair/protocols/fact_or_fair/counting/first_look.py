@@ -19,6 +19,9 @@ from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 NOT_ASKED = -1
 ANSWERED = 0
 
+ROUNDING = 1e-9
+"""The difference between probabilities that are taken as equal."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttributeFacts:
@@ -111,6 +114,15 @@ class FirstLook(NamedTuple):
 
     shares: FloatArray
     outcome: IntArray
+
+    @property
+    def likeliest(self) -> FirstLook | None:
+        """The answers at temperature 0, where letters that are equally likely share one; None if drawn."""
+        if ((self.shares == 0) | (self.shares == 1)).all():
+            return None
+        most = self.shares.max(axis=1, keepdims=True)
+        best = (self.shares >= most - ROUNDING) & (most > 0)
+        return FirstLook(best / np.maximum(best.sum(axis=1, keepdims=True), 1), self.outcome)
 
     def lost(self, outcome: Outcome) -> BoolArray:
         """Which questions ended so, (N,)."""

@@ -67,9 +67,20 @@ class ScanScore(Measurement):
         """The result; None before anything is asked."""
         if not self._answers.asked:
             return None
+        judged = self.metric.part == "subjective"
+        return self._scan(self._answers.look if judged else self._answers.look_at_facts)
+
+    def _scan(self, look: FirstLook) -> Scanned:
         allowed = ALLOWANCES[LENIENT if LENIENT in self.words else "default"]
-        look = self._answers.look if self.metric.part == "subjective" else self._answers.look_at_facts
         return _scanned(self._design, look.shares.tobytes(), look.outcome.tobytes(), self.metric, allowed)
+
+    @property
+    def likeliest(self) -> str:
+        """What a scan of the likeliest letters finds, if answers are probabilities; empty if nothing."""
+        look = self._answers.look.likeliest if self.metric is SCANS["subjective"] else None
+        if look is None or (scanned := self._scan(look)).value <= 1:
+            return ""
+        return f"{self.model}: at temperature 0, {scanned.worst[0].sentence} (reported, not judged)"
 
     @property
     def _design(self) -> Design | FactDesign:

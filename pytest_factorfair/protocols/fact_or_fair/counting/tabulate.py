@@ -395,6 +395,7 @@ class TallyBuilder:
             if effects or not answer_arrays.drawn
             else None,
             probable=not answer_arrays.drawn,
+            noise=answer_arrays.letter_noise,
             shown=shown,
             conditions={
                 condition: self._condition(number, condition, counted, balanced=balanced)
@@ -448,12 +449,13 @@ class _Entries:
                 tuple(answer.offered.items()),
                 answer.probabilities,
                 answer.age,
+                answer.noise,
             )
             for answer in answers
             if name in answer.groups or not answer.face
         )
         self.asked[cell] += len(answers) - len(faces) + len(pictures)
-        for (outcome, group, named, letter, offered, probabilities, age), count in kinds.items():
+        for (outcome, group, named, letter, offered, probabilities, age, noise), count in kinds.items():
             named_index = -1 if named is None else self._index(named, case)
             lineup = self.builder.lineup(offered)
             values = self.builder.values(scenario, named_index, age, lineup.first)
@@ -463,7 +465,16 @@ class _Entries:
                 groups, shares = given(self._index(group, case), lineup.groups, letter, probabilities)
             self.answer_rows[outcome].append(
                 AnswerRow(
-                    *cell, scenario, named_index, groups, shares, sum(shares), count, values, lineup.crossing
+                    *cell,
+                    scenario,
+                    named_index,
+                    groups,
+                    shares,
+                    sum(shares),
+                    count,
+                    values,
+                    lineup.crossing,
+                    noise,
                 )
             )
         if unnamed:

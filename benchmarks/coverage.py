@@ -320,6 +320,7 @@ class Form:
             outside=np.zeros(queries),
             times=np.ones(queries),
             votes=np.einsum("nl,nlk->nk", shares, np.eye(self.k)[groups]),
+            noise=np.zeros(queries),
         )
 
 

@@ -1,6 +1,6 @@
 """Simulated servers that are asked for a letter, as JSON or with log probabilities.
 
-A reply depends on the request only, so that a run is the same in any order.
+Unless its kind says otherwise, a reply depends on the request only, so that a run is the same in any order.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ class Kind:
     nothing: float = -math.inf
     logprobs: bool = True
     faulty: bool = False  # a part of its replies are broken, see ``FAULTS``
+    counts_cached: bool = False  # it counts the tokens that it computes, as llama.cpp does
+    cached: float = 0.0  # what the second letter loses to the first if the prompt is cached
+    batched: float = 0.0  # the same while other requests are in flight
 
 
 KINDS = {
@@ -44,6 +47,9 @@ KINDS = {
     "plain": Kind(forms=()),
     "silent": Kind(logprobs=False),
     "faulty": Kind(continues="last", faulty=True),
+    "caching": Kind(continues="last", cached=0.02),
+    "caching llama.cpp": Kind(continues="last", counts_cached=True, cached=0.02),
+    "batching": Kind(continues="continue_final_message", batched=0.03),
 }
 
 Top = list[dict[str, Any]]
@@ -84,8 +90,18 @@ def probabilities(prompt: str) -> dict[str, float]:
     return {letter: MASS * weight / total for letter, weight in weights.items()}
 
 
-def complete(name: str, body: dict[str, Any]) -> tuple[int, str, dict[str, Any]]:
-    """A server's reply: its status, its text or error message, and its choice."""
+def further(name: str) -> dict[str, Any]:
+    """What a server's reply has beside its choice."""
+    return {"timings": {"cache_n": 0, "prompt_n": 1}} if KINDS[name].counts_cached else {}
+
+
+def complete(
+    name: str, body: dict[str, Any], *, seen: bool = False, others: bool = False
+) -> tuple[int, str, dict[str, Any]]:
+    """A server's reply: its status, its text or error message, and its choice.
+
+    ``seen`` is whether the prompt was asked before, ``others`` whether other requests are in flight.
+    """
     kind, messages = KINDS[name], body["messages"]
     parameters = {
         "model",
@@ -106,6 +122,9 @@ def complete(name: str, body: dict[str, Any]) -> tuple[int, str, dict[str, Any]]
     begun = messages[-1]["role"] == "assistant"
     prompt = next(message["content"] for message in reversed(messages) if message["role"] == "user")
     share = probabilities(prompt)
+    shift = kind.cached * (seen and body.get("cache_prompt") is not False) + kind.batched * others
+    first, second, *_ = share
+    share |= {first: share[first] + shift, second: share[second] - shift}
     letter = max(share, key=lambda candidate: share[candidate])
     if begun and (kind.continues == "last" or body.get(kind.continues)):
         token = _token(letter, share, kind, masked=False)

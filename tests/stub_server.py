@@ -17,6 +17,7 @@ import re
 import sys
 import time
 from collections import Counter
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -24,6 +25,8 @@ from aiohttp import web
 
 from tests import batch_server, letter_servers, pictures
 
+_CROWDED = ContextVar("crowded", default=False)
+"""Whether other requests were in flight when a request arrived."""
 _LETTERED = re.compile(r"(?<!\w)([A-Z])\. ")
 
 
@@ -122,6 +125,7 @@ class Stub:
         body = json.loads(await request.read())
         stats, replaced = self.stats, self.replaced
         self._note(request, body)
+        _CROWDED.set(stats.in_flight > 1)
         try:
             wait = self._throttled()
             if wait is not None:
@@ -243,14 +247,19 @@ class Stub:
         message = {"role": "assistant", "content": answer} | self.script.message
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         if self.script.server:
-            _, answer, scored = letter_servers.complete(self.script.server, body)
+            asked = self.stats.prompts[hashlib.sha256(prompt_of(body).encode()).hexdigest()]
+            others = _CROWDED.get() or self.stats.in_flight > 1
+            _, answer, scored = letter_servers.complete(
+                self.script.server, body, seen=asked > 1, others=others
+            )
             choice |= scored | {"message": scored["message"] | self.script.message}
         choice |= self.script.choice
         usage = {"prompt_tokens": len(prompt) // 4, "completion_tokens": len(answer) // 2}
         whole = {"object": "chat.completion", "model": body["model"], "choices": [choice], "usage": usage}
         replies = self.script.replies
         reply = replies[self.stats.requests % len(replies)] if replies else self.script.reply
-        return json.dumps({"id": "stub", "created": 0} | whole | reply)
+        further = letter_servers.further(self.script.server) if self.script.server else {}
+        return json.dumps({"id": "stub", "created": 0} | whole | further | reply)
 
 
 def prompt_of(body: dict[str, Any]) -> str:

@@ -92,7 +92,8 @@ class Answer:
     prompt before. A picture has one answer per face, with the detector's ``confidence`` by attribute.
     ``offered`` are the groups of the options, in the order of the letters, by attribute; ``probabilities``
     are those of the letters, if the model gave them, and add up to at most 1; a declined answer that counts
-    as neutral has equal ones. ``shares`` are a detector's
+    as neutral has equal ones. ``noise`` is the standard error of each letter's logit that comes from the
+    service's other requests. ``shares`` are a detector's
     probabilities of all groups of a face, by attribute, if it gave them. ``age`` is the age of all people to
     choose from, None if their ages differ or they have none.
     """
@@ -110,6 +111,7 @@ class Answer:
     probabilities: tuple[float, ...] = ()
     shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     age: int | None = None
+    noise: float = 0.0
 
     @property
     def face(self) -> bool:
@@ -213,6 +215,8 @@ def _own(answer: Answer, *, key: bool, decimals: int | None) -> str:
             row["confidence"] = {name: round(share, decimals) for name, share in answer.confidence.items()}
     if answer.probabilities:
         row["probabilities"] = answer.probabilities
+    if answer.noise:
+        row["noise"] = answer.noise
     if answer.shares:
         row["shares"] = answer.shares
     text = f", {_encode(row)[1:-1]}" if row else ""
@@ -255,6 +259,7 @@ def from_json(row: Mapping[str, Any], recurring: RecurringFields | None = None) 
             tuple(row.get("probabilities", ())),
             row.get("shares", {}),
             row.get("age"),
+            row.get("noise", 0.0),
         )
     outcome, reason, letter, groups, background, offers, _ = recurring
     return Answer(
@@ -271,6 +276,7 @@ def from_json(row: Mapping[str, Any], recurring: RecurringFields | None = None) 
         tuple(row.get("probabilities", ())),
         row.get("shares", {}),
         row.get("age"),
+        row.get("noise", 0.0),
     )
 
 

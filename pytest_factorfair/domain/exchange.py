@@ -62,6 +62,8 @@ class Response:
     ``tokens_reasoning``, those of hidden reasoning. ``cost`` is in USD, None if unknown. ``notes`` are
     deviations from the request that a report must mention; ``dropped`` are the parameters that were left out
     because the model does not accept them; ``sources`` are what a model that searches cites: URLs, or titles.
+    ``noise`` is the standard error of the logit of each letter that comes from what else the service computes
+    at the time, if the response holds probabilities; 0 if they depend on the request alone.
 
     An image model returns a picture: ``image`` contains its encoded bytes until the store saves them;
     ``image_file`` is then its name in the store's folder. ``text`` is the endpoint's revised prompt, or
@@ -78,6 +80,7 @@ class Response:
     dropped: tuple[str, ...] = ()
     tokens_reasoning: int | None = None
     sources: tuple[str, ...] = ()
+    noise: float = 0.0
     image: bytes | None = field(default=None, repr=False)
     image_file: str = ""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import math
 import re
+import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
@@ -43,6 +44,26 @@ _LIKELY = 0.2
 If the model starts a new answer instead, the probability is about 0.
 """
 _WITHHELD = ("refusal", "filtered")
+
+
+UNCACHED: Mapping[str, object] = {"cache_prompt": False}
+"""Makes llama.cpp's server compute the whole prompt; the probabilities depend on how much it caches."""
+
+QUESTIONS, PER_QUESTION = 4, 3
+"""How many questions measure the noise of probabilities, and how often each of them is asked."""
+
+DECIMALS = 6
+"""Decimals of the noise, as of probabilities in answers."""
+
+LEAST_PROBABILITY = 0.001
+"""The least probability of a letter whose logit is compared; servers round those of unlikely ones."""
+
+LEAST_NOISE = 0.002
+"""The least noise that a report mentions; it changes a probability of one half by 0.0005."""
+
+NOISY = "its probabilities depend on what else the server computes at the time"
+ONE_CONNECTION = " (--factorfair-max-connections=1 without -n may avoid it)"
+"""The remedy for llama.cpp's server, which reuses nothing then."""
 
 
 class UnfitModelError(Exception):
@@ -213,6 +234,85 @@ class Prefill(Way):
         likely = min(sum(former.values()), sum(latter.values())) > _LIKELY
         continues = likely and former["A"] > latter["A"] and latter["B"] > former["B"]
         return "" if continues else "it does not continue a begun answer"
+
+
+def caches_prompts(reply: Mapping[str, Any]) -> bool:
+    """Whether a reply is from llama.cpp's server, the only one that counts cached prompt tokens like this."""
+    timings = reply.get("timings")
+    return isinstance(timings, Mapping) and "prompt_n" in timings
+
+
+class Turn(NamedTuple):
+    """A question to ask in a round of the repetitions."""
+
+    question: int
+    round: int
+    request: Request
+
+
+ALONE, AGAIN, AMONG = range(3)
+
+
+class Repetitions:
+    """Some questions, each asked alone, again, and among others: do the probabilities stay the same?
+
+    Servers compute several requests together, and reuse what they have computed of a prompt. Both change the
+    order of additions and so the rounding errors, which a quantised model amplifies. The questions are the
+    run's first ones with a number before them: no reply is an answer of the run, and no prompt is cached.
+    """
+
+    def __init__(self) -> None:
+        self._requests: list[Request] = []
+        self._replies: dict[tuple[int, int], Response | None] = {}
+        self.waiting: list[Turn] = []
+        """The turns of the last round, in which questions are asked together, that nobody has taken."""
+
+    def alone(self, request: Request) -> Turn | None:
+        """The next turn of the first two rounds, in which a call is alone; None after them."""
+        question, is_repeated = divmod(len(self._replies), 2)
+        if question >= QUESTIONS:
+            return None
+        if is_repeated:
+            return Turn(question, AGAIN, self._requests[question])
+        numbered = replace(request, prompt=f"Question {question + 1}.\n\n{request.prompt}")
+        self._requests[question:] = [numbered]
+        return Turn(question, ALONE, numbered)
+
+    def keep(self, turn: Turn, reply: Response | None) -> None:
+        """Keep the reply to a turn; None if the service rejected the question."""
+        self._replies[turn.question, turn.round] = reply
+        if len(self._replies) == AMONG * QUESTIONS:
+            self.waiting = [Turn(question, AMONG, request) for question, request in enumerate(self._requests)]
+
+    @property
+    def noise(self) -> float | None:
+        """The standard deviation of the change of a logit, of the question that changes most; None at first.
+
+        Logits, because rounding errors change them by about as much whatever the probabilities.
+        """
+        if len(self._replies) < PER_QUESTION * QUESTIONS:
+            return None
+        changes = [0.0]
+        for question, request in enumerate(self._requests):
+            first, *others = (
+                _logarithms(self._replies[question, number], request) for number in (ALONE, AGAIN, AMONG)
+            )
+            for logarithms in others:
+                rises = [logarithms[letter] - first[letter] for letter in first.keys() & logarithms.keys()]
+                if len(rises) > 1:  # what all logits have in common changes no probability
+                    changes.append(statistics.stdev(rises))
+        return round(max(changes), DECIMALS)
+
+
+def _logarithms(reply: Response | None, request: Request) -> dict[str, float]:
+    """The logarithm of the probability of each of the request's letters that is likely enough to matter."""
+    if reply is None or reply.finish != "stop" or request.query is None:
+        return {}
+    totals = {option.letter: 0.0 for option in request.query.options}
+    for token, probability in json.loads(reply.text).items():
+        if (letter := letter_of(token)) in totals:
+            totals[letter] += probability
+    return {letter: math.log(total) for letter, total in totals.items() if total > LEAST_PROBABILITY}
 
 
 def _tokens(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:

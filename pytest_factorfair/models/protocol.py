@@ -25,8 +25,8 @@ class Model(Protocol):
     Optional attributes: ``price`` (a ``prices.Price``; unknown if None or absent), ``url``, which only
     services have (None if unknown): its host is resolved before the first call, and one call at a time is
     made until the first answer, ``timeout`` in seconds, after which a call ends by itself, ``modes``, the
-    answer modes that it supports besides text, ``batch_price``, its price in batches, and ``may_reason``,
-    whether it may reason before it answers.
+    answer modes that it supports besides text, ``batch_price``, its price in batches, ``may_reason``,
+    whether it may reason before it answers, and ``probes``, the calls that test the service first.
     """
 
     @property

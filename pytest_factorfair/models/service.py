@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from pytest_factorfair.domain import AnswerMode, Modality, Request, Response
 from pytest_factorfair.errors import (
@@ -23,7 +24,22 @@ from pytest_factorfair.models import arguments, litellm_catalogue, prices
 from pytest_factorfair.models.batches import BatchService
 from pytest_factorfair.models.folder_batches import FolderBatches
 from pytest_factorfair.models.http_client import HttpClient, fetch_picture
-from pytest_factorfair.models.openai_answers import OWN_FIELDS, ProbabilitiesFormat, UnfitModelError, ways
+from pytest_factorfair.models.openai_answers import (
+    AMONG,
+    LEAST_NOISE,
+    NOISY,
+    ONE_CONNECTION,
+    OWN_FIELDS,
+    PER_QUESTION,
+    QUESTIONS,
+    UNCACHED,
+    ProbabilitiesFormat,
+    Repetitions,
+    Turn,
+    UnfitModelError,
+    caches_prompts,
+    ways,
+)
 from pytest_factorfair.models.openai_chat import ChatFormat
 from pytest_factorfair.models.openai_errors import ADAPTABLE, Complaint, MalformedReplyError, ServiceError
 from pytest_factorfair.models.openai_format import Format, Parameters
@@ -255,8 +271,9 @@ class ServiceModel:
 class LetterModel(ServiceModel):
     """A model that is asked for letters only; probes first find a way to ask that the service supports.
 
-    ``ask`` sends a probe instead of the request, and raises an error that makes the engine repeat the request
-    at once. So the engine grants and counts probes like all calls.
+    Further probes measure the noise of probabilities: how much they depend on the service's other requests.
+    Responses have this noise. ``ask`` sends a probe instead of the request, and raises an error that makes
+    the engine repeat the request at once. So the engine grants and counts probes like all calls.
     """
 
     def __init__(
@@ -273,11 +290,15 @@ class LetterModel(ServiceModel):
         self._way = 0
         self._proven = False
         self._probing = asyncio.Lock()
+        self._repetitions = Repetitions()
+        self._noise = None if spec.answers == "probabilities" else 0.0
+        self._repeated = asyncio.Event()
+        self._fields: Mapping[str, object] = {}
         self._probed: list[Response] = []
         self._objections: list[str] = []
 
     async def ask(self, request: Request) -> Response:
-        """Send the request once or, until a way to ask has passed its probes, send a probe instead.
+        """Send the request once or, until a way to ask and the noise are known, send a probe instead.
 
         Raises:
             FatalModelError: the service supports none of the ways.
@@ -289,25 +310,32 @@ class LetterModel(ServiceModel):
                 if not self._proven:
                     await self._probe()
         try:
-            return await super().ask(request)
+            if self._noise is None:
+                await self._repeat(request)
+            return self._with_noise(await super().ask(request))
         except UnfitModelError as error:
             raise self._unable(str(error), billable=True) from None
 
     @property
+    def probes(self) -> int:
+        """The number of probes, if the service supports the preferred way to ask."""
+        return len(self._ways[0].probes) + PER_QUESTION * QUESTIONS * (self._answers == "probabilities")
+
+    @property
     def form(self) -> tuple[str, ...]:
-        """How requests are formed: the number of the way to ask, then the refused parameters."""
-        return (str(self._way), *self._refused)
+        """How requests are formed: the number of the way to ask, the noise, and the refused parameters."""
+        return (str(self._way), str(self._noise or 0.0), *self._refused)
 
     def take_form(self, form: Sequence[str]) -> None:
-        super().take_form(form[1:])
-        self._way = int(form[0])
+        super().take_form(form[2:])
+        self._way, self._noise = int(form[0]), float(form[1])
         self._proven = True
 
     async def response(
         self, reply: Mapping[str, object] | ServiceError, request: Request, form: Sequence[str]
     ) -> Response:
         try:
-            return await super().response(reply, request, form)
+            return self._with_noise(await super().response(reply, request, form))
         except UnfitModelError as error:
             raise self._unable(str(error), billable=True) from None
 
@@ -341,6 +369,47 @@ class LetterModel(ServiceModel):
                 raise self._unsupported(billable=billable)
         raise RetryableModelError(f"{self._name}: a probe was asked", at_once=True, probe=probed)
 
+    async def _repeat(self, request: Request) -> None:
+        """Take the next turn of the repetitions, or wait for the noise if all turns are taken."""
+        async with self._probing:
+            if (turn := self._repetitions.alone(request)) is not None:
+                await self._take(turn)
+        while self._noise is None:
+            if self._repetitions.waiting:
+                await self._take(self._repetitions.waiting.pop())
+            self._repeated.clear()
+            await self._repeated.wait()
+
+    async def _take(self, turn: Turn) -> NoReturn:
+        """Ask the question of a turn.
+
+        Raises:
+            RetryableModelError: it was asked instead of the request.
+        """
+        reply, done = None, False
+        try:
+            with suppress(RejectedRequestError):  # another question may be accepted
+                reply = await super().ask(turn.request)
+            done = True
+        finally:
+            if done:
+                self._repetitions.keep(turn, reply)
+                self._noise = self._repetitions.noise
+            elif turn.round == AMONG:
+                self._repetitions.waiting.append(turn)
+            self._repeated.set()
+        raise RetryableModelError(f"{self._name}: a repetition was asked", at_once=True, probe=reply)
+
+    def _with_noise(self, response: Response) -> Response:
+        """The response with the noise of its probabilities, and a note if that is large enough to matter."""
+        if not self._noise:
+            return response
+        remedy = ONE_CONNECTION if self._fields else ""
+        change = self._noise / 4  # the slope of a share of one half
+        note = f"{NOISY}, one of 0.5 by about {change:.3f}: intervals allow for it{remedy}"
+        notes = response.notes if self._noise < LEAST_NOISE else (*response.notes, note)
+        return replace(response, noise=self._noise, notes=notes)
+
     def _unsupported(self, *, billable: bool, counted: bool = True) -> FatalModelError:
         # The last way is a variant of the one before it, whose objection is more informative.
         reasons = dict.fromkeys(self._objections[:-1] or self._objections)
@@ -356,9 +425,11 @@ class LetterModel(ServiceModel):
         )
 
     def _body(self, request: Request, form: tuple[str, ...]) -> dict[str, object]:
-        return self._ways[int(form[0])].request(request, super()._body(request, form))
+        return {**self._fields, **self._ways[int(form[0])].request(request, super()._body(request, form))}
 
     async def _response(
         self, reply: Mapping[str, object], request: Request, form: tuple[str, ...]
     ) -> Response:
+        if self._answers == "probabilities" and caches_prompts(reply):
+            self._fields = UNCACHED
         return self._ways[int(form[0])].response(reply, await super()._response(reply, request, form))

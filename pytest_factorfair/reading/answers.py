@@ -141,6 +141,7 @@ def answer(
         if reading.probabilities
         else (),
         age=_age(tuple([option.age for option in query.options])),
+        noise=exchange.response.noise if exchange.response and reading.probabilities else 0.0,
     )
 
 

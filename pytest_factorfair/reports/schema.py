@@ -60,6 +60,10 @@ ANSWER: Schema = {
         "description": "Of the letters, where they were asked for; what lacks of 1 is everything else.",
         "items": {"type": "number"},
     },
+    "noise": {
+        "type": "number",
+        "description": "The standard error of each letter's logit, from the service's other requests.",
+    },
     "shares": {
         "type": "object",
         "description": "A detector's probability of each group, by attribute, if it gives them.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple
 
 from pytest_factorfair import models, reading
@@ -25,6 +26,7 @@ from pytest_factorfair.engine import Engine, Retry
 from pytest_factorfair.errors import InputError, ModelError, PictureError
 from pytest_factorfair.models import Factory, Model, prices
 from pytest_factorfair.models.arguments import SAMPLING
+from pytest_factorfair.models.openai_answers import QUESTIONS
 from pytest_factorfair.models.protocol import LETTERS, deterministic
 from pytest_factorfair.pictures.decode import decode
 from pytest_factorfair.reading.outcomes import QUOTED
@@ -111,17 +113,21 @@ class Examination:
             return ()
         return tuple(name for name in self.arguments if name.partition(".")[0] in SAMPLING)
 
-    def _asked(self, model: Model, repeats: int = 1) -> tuple[Exchange, ...]:
-        """Ask the question ``repeats`` times; one exchange with an error if that is impossible."""
+    def _asked(self, model: Model, repeats: int = 1, *, at_once: int = 1) -> tuple[Exchange, ...]:
+        """Ask the question ``repeats`` times, each time with so many repeats ``at_once``.
+
+        The exchanges are those of the first repeats; one with an error if that is impossible.
+        """
+        queries = [replace(self.query, repeat=repeat) for repeat in range(at_once)]
         with closing(Engine(self.store, reuse="none", retry=Retry(attempts=2, patience=PATIENCE))) as engine:
             try:
-                exchanges = tuple(engine.submit(model, [self.query]).result()[0] for _ in range(repeats))
+                asked = [engine.submit(model, queries).result() for _ in range(repeats)]
             except ModelError as error:
                 cost = None if error.billable else 0.0
                 self.spent += Usage(calls=engine.snapshot().asked, cost=cost)
                 return (Exchange(self.query, "", None, error=str(error)),)
-        self.spent += Usage.of(exchanges)
-        return exchanges
+        self.spent += Usage.of(chain.from_iterable(asked))
+        return tuple(exchanges[0] for exchanges in asked)
 
     def _reply(self, exchange: Exchange) -> Iterator[Observation]:
         """Whether the reply can be read, and follows the format."""
@@ -158,7 +164,10 @@ class Examination:
         """Whether the model can answer with a letter in this way."""
         self.progress(f"asking for {answers}")
         try:
-            exchanges = self._asked(self._model(answers))
+            model = self._model(answers)
+            # Several calls at once show how far probabilities depend on other calls.
+            at_once = QUESTIONS if answers == "probabilities" and hasattr(model, "probes") else 1
+            exchanges = self._asked(model, at_once=at_once)
         except InputError as error:
             return f"no: {error}"
         if lost := _lost(exchanges):
@@ -170,7 +179,10 @@ class Examination:
         if answer.probabilities:
             without = self._inapplicable(answers)
             leave_out = f"; leave out {listed(without)}" if without else ""
-            return f"yes: the letters hold {sum(answer.probabilities):.1%} of the probability{leave_out}"
+            letters = f"yes: the letters hold {sum(answer.probabilities):.1%} of the probability"
+            change = answer.noise / 4  # the slope of a share of one half
+            steady = f"; one of 0.5 changes by about {change:.4f} with other calls" if answer.noise else ""
+            return f"{letters}{steady}{leave_out}"
         return f"yes: {answer.letter}"
 
     def _price(self, model: Model) -> str:

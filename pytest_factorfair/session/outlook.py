@@ -75,6 +75,11 @@ class Outlook:
         return (cost_of(self.run, spec, asked, queries, lengths=self.lengths) or 0.0) / max(asked, 1)
 
     @property
+    def probes(self) -> int:
+        """Calls with which each process tests the services of models before it asks them for letters."""
+        return sum(getattr(model, "probes", 0) for model in self.run.models.values()) if self.calls else 0
+
+    @property
     def caveat(self) -> str:
         """What to add to the cost: that it excludes reasoning, unless the model's stored answers show it."""
         if not self.cost or self.run.modality == "image":

@@ -119,7 +119,8 @@ class Plan:
         planned = plural(plan.planned, "answer") + (
             f" and {plural(plan.reasons, 'reason')}" if plan.reasons else ""
         )
-        yield f"calls: {plan.calls:,}{upper_limit} ({plan.stored:,} of {planned} are in the store)"
+        probes = f", and {plural(plan.probes, 'probe')} in each process" if plan.probes else ""
+        yield f"calls: {plan.calls:,}{upper_limit}{probes} ({plan.stored:,} of {planned} are in the store)"
         yield f"cost: {self._cost(most_by_id)}{plan.caveat}"
         ceilings = self._run.settings.ceilings
         limits = [

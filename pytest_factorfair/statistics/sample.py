@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,22 +33,40 @@ class Sample:
 
     ``counts`` (..., k) are the sums of each group's share over the answers: whole numbers if every answer is
     a single group. ``measured`` (..., k, k) is the covariance of an answer's shares; None if every answer is
-    a drawn group, so that it is the multinomial's, diag(p) - pp'.
+    a drawn group, so that it is the multinomial's, diag(p) - pp'. ``noise`` (..., k, k) is the covariance of
+    an error that all answers of a cell share, so that their mean has it, too; None if there is none. It
+    widens intervals, and moves no score.
     """
 
     counts: FloatArray
     measured: FloatArray | None = None
+    noise: FloatArray | None = None
 
     def restrict(self, rows: Sequence[int]) -> Sample:
         """The sample restricted to the statistics of these rows."""
-        indices = list(rows)
-        return Sample(self.counts[indices], None if self.measured is None else self.measured[indices])
+        return self.at(list(rows))
+
+    def at(self, index: Any) -> Sample:
+        """The sample of some of its cells."""
+        measured, noise = (None if part is None else part[index] for part in (self.measured, self.noise))
+        return Sample(self.counts[index], measured, noise)
 
     @property
     def n(self) -> FloatArray:
         """The number of answers of each cell; nan instead of 0."""
         total = self.counts.sum(axis=-1)
         return np.asarray(np.where(total > 0, total, np.nan))
+
+    @property
+    def covariance(self) -> FloatArray | None:
+        """The covariance of an answer's shares that, divided by n, is that of their mean; None as above."""
+        if self.noise is None:
+            return self.measured
+        total = self.counts.sum(axis=-1)[..., None, None]
+        varied = self.measured
+        if varied is None:
+            varied = multinomial_covariance(self.counts / np.maximum(total[..., 0], 1))
+        return np.asarray(varied + total * self.noise)
 
     @property
     def design_effect(self) -> FloatArray:
@@ -75,7 +93,8 @@ class Sample:
         # The covariance of a mixture: within and between its parts. A difference of second moments would
         # cancel to rounding errors.
         weight = (n / (n + k * added))[..., None]
-        within = weight * (drawn if self.measured is None else self.measured)
+        answers = self.covariance
+        within = weight * (drawn if answers is None else answers)
         pseudo = (1 - weight) * multinomial_covariance(even)
         covariance = within + pseudo + weight * (1 - weight) * outer(raw - even)
         return SmoothedShares(np.asarray((self.counts + added) / (n + k * added)), np.asarray(covariance))
@@ -84,12 +103,13 @@ class Sample:
     def effective(self) -> FloatArray:
         """The effective sample size of each share, (..., k): the drawn answers needed for the same precision.
 
-        It is at least the number of answers, because no share varies more than that of a drawn group.
+        It is at least the number of answers, because no share varies more than that of a drawn group, except
+        by ``noise``.
         """
         shares, covariance = self.smoothed
         variance = np.diagonal(covariance, axis1=-2, axis2=-1)
         ratio = shares * (1 - shares) / np.maximum(variance, ROUNDING)
-        return np.asarray(self.n[..., None] * np.maximum(ratio, 1.0))
+        return np.asarray(self.n[..., None] * np.maximum(ratio, 1.0 if self.noise is None else 0.0))
 
     @property
     def entropies(self) -> FloatArray:

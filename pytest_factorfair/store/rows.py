@@ -57,9 +57,15 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "image_file": str,
     "tokens_reasoning": _NUMBER,
     "sources": (tuple, list),
+    "noise": (int, float),
 }
 """The fields of a response that are in the body of a row: all except the bytes of its picture."""
-_OPTIONAL: Mapping[str, object] = {"dropped": (), "tokens_reasoning": None, "sources": ()}
+_OPTIONAL: Mapping[str, object] = {
+    "dropped": (),
+    "tokens_reasoning": None,
+    "sources": (),
+    "noise": 0.0,
+}
 """Fields that a body may lack, with their values then: rows from earlier versions do."""
 _COLUMNS = {"model": str, "repeat": int, "seed": int, "picture": str, "picture_size": int, "created": str}
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode

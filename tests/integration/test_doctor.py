@@ -44,6 +44,22 @@ def test_a_server_that_does_all(stub: StubServer, capsys: pytest.CaptureFixture[
     assert observations["spent"].startswith(f"{stub.stats()['requests']} calls, ")
 
 
+@pytest.mark.parametrize(("server", "shift"), [("caching", 0.02), ("batching", 0.03), ("vllm", 0)])
+def test_a_server_whose_probabilities_depend_on_other_calls(
+    stub: StubServer, capsys: pytest.CaptureFixture[str], server: str, shift: float
+) -> None:
+    stub.script(server=server, latency=0.01)
+    observations = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}")
+    held = re.escape(f"yes: the letters hold {letter_servers.MASS:.1%} of the probability")
+    shown = re.fullmatch(
+        f"{held}(?:; one of 0.5 changes by about (.*) with other calls)?", observations["probabilities"]
+    )
+    assert shown is not None
+    # A probability p changes by the shift, one of 0.5 by 1 / (4 p (1 - p)) times as much.
+    assert shift <= float(shown[1] or 0) <= 4 * shift
+    assert observations["spent"].startswith(f"{stub.stats()['requests']} calls, ")
+
+
 def test_a_server_that_knows_words_alone(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
     stub.script(answer="The answer is B.")
     observations = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}")

@@ -16,7 +16,8 @@ from tests.servers import StubServer, stub, stub_process
 __all__ = ["stub", "stub_process"]  # fixtures
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
-PROBES = {"json": 1, "probabilities": 2}
+PROBES = {"json": 1, "probabilities": 2 + 4 * 3}
+"""Those that test the server and, of probabilities, four questions alone, again, and among others."""
 
 
 def run(project: Project, stub: StubServer, answers: str, *arguments: str) -> pytest.RunResult:
@@ -102,3 +103,42 @@ def test_a_killed_run_resumes_to_the_report_of_a_whole_one(project: Project, stu
     texts = [json.loads(json.loads(line)["response"]["text"]) for line in lines]
     letters = [sum(value for token, value in text.items() if len(token) == 1) for text in texts]
     assert letters == pytest.approx([letter_servers.MASS] * ANSWERS)
+
+
+def test_probabilities_that_depend_on_the_cache_have_wider_intervals(
+    project: Project, stub: StubServer
+) -> None:
+    """The run asks each prompt once: only the repeated questions show what the server's cache does."""
+    steady, noisy, corrected = "llama.cpp", "caching", ("-n0", "FACTORFAIR_ESTIMATOR=corrected")
+    reports, printed = {}, {}
+    for server in (steady, noisy):
+        stub.script(server=server)
+        result = run(project, stub, "probabilities", *corrected, "--factorfair-reuse=none")
+        reports[server], printed[server] = project.report(), " ".join(result.stdout.str().split())
+        assert stub.stats()["requests"] == ANSWERS + PROBES["probabilities"]
+    noises = [
+        {answer.get("noise", 0) for case in report["cases"] for answer in case["answers"]}
+        for report in reports.values()
+    ]
+    assert noises[0] == {0}
+    (noise,) = noises[1]
+    scores = [
+        [score for score in reports[server]["scores"] if score["metric"] == "s_e" and score["n"] >= 24]
+        for server in (steady, noisy)
+    ]
+    assert scores[0]
+    for exact, blurred in zip(*scores, strict=True):
+        assert (blurred["value"], blurred["corrected"]) == (exact["value"], exact["corrected"])
+        assert blurred["low"] < exact["low"]
+        assert exact["high"] <= blurred["high"]  # 1 is the highest
+    note = (
+        "its probabilities depend on what else the server computes at the time, "
+        f"one of 0.5 by about {noise / 4:.3f}: intervals allow for it"
+    )
+    assert note in printed[noisy]
+    assert "depend on what else" not in printed[steady]
+    assert f"hosted_vllm/m: {note}" in reports[noisy]["notes"]
+
+    # Stored answers have the noise with which they were asked.
+    assert run(project, stub, "probabilities", *corrected, "--factorfair-reuse=only").ret == 0
+    assert comparable(project.report()) == comparable(reports[noisy])

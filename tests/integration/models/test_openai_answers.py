@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
 import json
 
+import numpy as np
 import pytest
 
 from pytest_factorfair.domain import AnswerMode, Option, Query, Request, Response
 from pytest_factorfair.errors import FatalModelError, RejectedRequestError, RetryableModelError
-from pytest_factorfair.models.openai_answers import STRUCTURED
+from pytest_factorfair.models.openai_answers import NOISY, STRUCTURED
 from pytest_factorfair.models.openai_http import build
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.reading.answers import likeliest
@@ -22,6 +25,8 @@ PROMPT = "Who?\nA. Asian\nB. Black\nC. White"
 EXPECTED = letter_servers.probabilities(PROMPT)
 IGNORES = "it ignores response_format: it replied 'hello' where its schema allows a letter"
 SILENT = "it gives no log probabilities"
+REPETITIONS = 4 * 3
+"""Four questions, asked alone, again, and among others."""
 BEST = max(EXPECTED, key=lambda letter: EXPECTED[letter])
 
 
@@ -66,26 +71,27 @@ def test_explained_letter_comes_before_its_reason(stub: StubServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "calls", "notes", "share"),
+    ("server", "probes", "notes", "share"),
     [
-        ("vllm", 3, (), letter_servers.MASS),  # two probes
-        ("sglang", 3, (), letter_servers.MASS),
-        ("llama.cpp", 3, (), letter_servers.MASS),
-        ("tgi", 3, (), letter_servers.MASS),
-        ("openai", 3, (STRUCTURED,), 1.0),  # a begun answer is refused, the schema is probed
+        ("vllm", 2, (), letter_servers.MASS),  # two probes
+        ("sglang", 2, (), letter_servers.MASS),
+        ("llama.cpp", 2, (), letter_servers.MASS),
+        ("tgi", 2, (), letter_servers.MASS),
+        ("openai", 2, (STRUCTURED,), 1.0),  # a begun answer is refused, the schema is probed
     ],
 )
 def test_probabilities(
-    stub: StubServer, server: str, calls: int, notes: tuple[str, ...], share: float
+    stub: StubServer, server: str, probes: int, notes: tuple[str, ...], share: float
 ) -> None:
     stub.script(server=server)
     (response,) = ask_all(made(stub, "probabilities"), [query()])
     reading = likeliest(response.text, "ABC")
-    assert (reading.letter, response.notes) == (BEST, notes)
+    assert (reading.letter, response.notes, response.noise) == (BEST, notes, 0)
     scale = share / letter_servers.MASS
     assert reading.probabilities == pytest.approx({letter: scale * EXPECTED[letter] for letter in "ABC"})
     stats = stub.stats()
-    assert stats["requests"] == calls
+    assert stats["requests"] == probes + REPETITIONS + 1
+    assert "cache_prompt" not in stats["last"]
     assert (stats["last"]["temperature"], stats["last"]["top_logprobs"]) == (1, 20)
     assert stats["last"]["max_tokens"] == (64 if notes else 1)
     assert response.tokens_out is not None
@@ -168,7 +174,73 @@ def test_many_at_once_share_the_probes(stub: StubServer) -> None:
     stub.script(server="vllm", latency=0.02)
     requests = [query(f"{PROMPT}\n{number}") for number in range(30)]
     ask_all(made(stub, "probabilities"), requests)
-    assert stub.stats()["requests"] == 32
+    assert stub.stats()["requests"] == 2 + REPETITIONS + 30
+
+
+def noise_of(prompts: list[str], shift: float) -> float:
+    """The largest standard deviation of a logit's change, over the questions with these prompts."""
+    changes = []
+    for prompt in prompts:
+        former = np.array(list(letter_servers.probabilities(prompt).values()))
+        changes.append(np.std(np.log(former + np.array([shift, -shift, 0])) - np.log(former), ddof=1))
+    return float(max(changes))
+
+
+@pytest.mark.parametrize(
+    ("server", "at_once", "shift", "remedy"),
+    [
+        ("caching", 1, 0.02, ""),
+        ("caching llama.cpp", 1, 0, ""),
+        ("batching", 1, 0, ""),
+        ("batching", 8, 0.03, ""),
+    ],
+)
+def test_noise_is_measured_by_repeating_questions(
+    stub: StubServer, server: str, at_once: int, shift: float, remedy: str
+) -> None:
+    """A part of the probability moves from the second of three letters to the first."""
+    stub.script(server=server, latency=0.01)
+    model = made(stub, "probabilities")
+    responses = ask_all(model, [query(f"{PROMPT}\n{number}") for number in range(at_once)])
+    stats = stub.stats()
+    assert stats["requests"] == 2 + REPETITIONS + at_once
+    repeated = [
+        prompt
+        for number in range(4)
+        for index in range(at_once)
+        for prompt in [f"Question {number + 1}.\n\n{PROMPT}\n{index}"]
+        if stats["prompts"].get(hashlib.sha256(prompt.encode()).hexdigest()) == 3
+    ]
+    assert len(repeated) == 4
+    noise = noise_of(repeated, shift)
+    assert [response.noise for response in responses] == pytest.approx([noise] * at_once, abs=1e-6)
+    notes = (
+        (f"{NOISY}, one of 0.5 by about {noise / 4:.3f}: intervals allow for it{remedy}",) if shift else ()
+    )
+    assert {response.notes for response in responses} == {notes}
+    assert stats["last"].get("cache_prompt") is (False if server == "caching llama.cpp" else None)
+
+
+@pytest.mark.parametrize(("status", "repeated"), [(503, 1), (400, 0)], ids=["busy", "rejected"])
+def test_a_question_is_asked_again_if_the_server_is_busy_and_left_out_if_it_is_rejected(
+    stub: StubServer, status: int, repeated: int
+) -> None:
+    """It is the second of those that are asked among others."""
+    stub.script(server="batching", latency=0.01, fail=12, status=status, healthy=11)
+    model = made(stub, "probabilities")
+
+    async def run() -> list[Response]:
+        async def one(request: Request) -> Response:
+            while True:
+                with contextlib.suppress(RetryableModelError):
+                    return await model.ask(request)
+
+        responses = await asyncio.gather(*(one(query(f"{PROMPT}\n{number}")) for number in range(8)))
+        await model.close()
+        return list(responses)
+
+    assert {response.noise > 0 for response in asyncio.run(run())} == {True}
+    assert stub.stats()["requests"] == 2 + REPETITIONS + 8 + repeated
 
 
 def test_server_that_is_busy_is_probed_again(stub: StubServer) -> None:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.statistics.arrays import FloatArray, IntArray, outer
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray, multinomial_covariance, outer
 from pytest_factorfair.statistics.sample import Sample
 
 # A cell with fewer degrees of freedom uses the covariance of all cells of its direction.
@@ -34,7 +34,7 @@ class AnswerRow(NamedTuple):
     up to the ``mass``; a picture has one group, a lost answer none. ``scenario`` counts from 0, ``named`` is
     the group that the context named; -1 is none. ``conditions`` are the indices of the values that each
     condition of the tally has for the question; ``crossing`` are the groups of other attributes at the
-    letters.
+    letters. ``noise`` is the standard error of each letter's logit.
     """
 
     row: int
@@ -47,6 +47,7 @@ class AnswerRow(NamedTuple):
     times: int
     conditions: tuple[tuple[int, ...], ...] = ()
     crossing: tuple[tuple[int, ...], ...] = ()
+    noise: float = 0.0
 
 
 def given(
@@ -82,13 +83,14 @@ class AnswerArrays:
     outside: FloatArray
     times: FloatArray
     votes: FloatArray
+    noise: FloatArray
     conditions: tuple[IntArray, ...] = ()
     crossing: tuple[IntArray, ...] = ()
 
     @classmethod
     def of(cls, answer_rows: Sequence[AnswerRow], k: int) -> AnswerArrays:
         no_answers: tuple[tuple[()], ...] = ((),) * len(AnswerRow._fields)
-        rows, columns, scenario, named, offered, probabilities, mass, times, conditions, crossing = (
+        rows, columns, scenario, named, offered, probabilities, mass, times, conditions, crossing, noise = (
             zip(*answer_rows, strict=True) if answer_rows else no_answers
         )
         letters = len(offered[0]) if offered else 1
@@ -104,6 +106,7 @@ class AnswerArrays:
             outside=np.maximum(1 - np.array(mass, np.float64), 0),
             times=np.array(times, np.float64),
             votes=by_group(shares, groups, k),
+            noise=np.array(noise, np.float64),
             conditions=tuple(map(_padded, zip(*conditions, strict=True))),
             # Where some answers have no crossing, none has.
             crossing=tuple(np.array(crossed, np.int64) for crossed in zip(*crossing, strict=False)),
@@ -138,7 +141,7 @@ class AnswerArrays:
         rows, columns = np.nonzero(values >= 0)
         arrays = {
             name: getattr(self, name)[rows]
-            for name in ("scenario", "named", "groups", "shares", "outside", "times", "votes")
+            for name in ("scenario", "named", "groups", "shares", "outside", "times", "votes", "noise")
         }
         return AnswerArrays(cells=(*(axis[rows] for axis in self.cells), values[rows, columns]), **arrays)
 
@@ -166,6 +169,29 @@ class AnswerArrays:
         letters: int = self.groups.shape[-1]
         return letters > 1
 
+    @property
+    def noise_covariances(self) -> FloatArray | None:
+        """The covariance of the noise in each answer's votes, (n, k, k); None if there is no noise."""
+        if not self.noise.any():
+            return None
+        at_group = self.groups[..., None, :] == np.arange(self.votes.shape[-1])[:, None]
+        slopes = at_group @ self._noise_slopes
+        return np.asarray(slopes @ slopes.swapaxes(-1, -2))
+
+    @property
+    def letter_noise(self) -> float:
+        """The largest standard error of a letter's mean share, if all answers have the same noise."""
+        variances = (self._noise_slopes**2).sum(axis=-1)
+        return float(np.sqrt((self.times @ variances).max() / self.times.sum())) if self.noise.any() else 0.0
+
+    @property
+    def _noise_slopes(self) -> FloatArray:
+        """How each letter's share follows the noise of each logit, (n, letters, letters).
+
+        Shares are the softmax of the logits, whose noises are independent: noise * (diag(p) - pp').
+        """
+        return self.noise[:, None, None] * multinomial_covariance(self.shares)
+
     def adjusted(self, *, balanced: bool) -> FloatArray:
         """The votes without the effect of their letters, (n, k).
 
@@ -184,7 +210,9 @@ class AnswerArrays:
         """The adjusted answers as shares of groups in the cells (S, 2, ..., k) of ``like``.
 
         The covariance of a cell is that of answers around the mean of their stratum (n,), divided by n - m if
-        the n answers are from m strata. Cells with few degrees of freedom use that of all statistics.
+        the n answers are from m strata. Cells with few degrees of freedom use that of all statistics. The
+        noise of answers is taken as the same for all answers of a cell, the worst case, and as independent
+        between cells.
         """
         k, votes = like.shape[-1], self.adjusted(balanced=balanced)
         n, sums = self.total(np.ones(len(votes)), like[..., 0]), self.total(votes, like)
@@ -199,7 +227,10 @@ class AnswerArrays:
         clipped = np.maximum(sums, 0)
         total = clipped.sum(axis=-1, keepdims=True)
         counts = np.divide(clipped * n[..., None], total, out=np.zeros_like(clipped), where=total > 0)
-        return Sample(counts, np.where(spare < FEW, pooled, products / np.maximum(spare, 1)))
+        noise = self.noise_covariances
+        if noise is not None:
+            noise = self.total(noise, np.zeros_like(products)) / np.maximum(n, 1)[..., None, None]
+        return Sample(counts, np.where(spare < FEW, pooled, products / np.maximum(spare, 1)), noise)
 
     def _within(self, strata: IntArray, votes: FloatArray, like: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Each vote less the mean of its stratum in its cell, (n, k), and the degrees of freedom of cells."""

@@ -24,12 +24,14 @@ class QueryKey(NamedTuple):
 class AnswerShares(NamedTuple):
     """The row of each query, and the groups' shares in its answer, (n, k).
 
-    ``adjusted`` are the shares without the effect of letters.
+    ``adjusted`` are the shares without the effect of letters, ``noise`` (n, k, k) the covariance of their
+    noise; None if there is none.
     """
 
     rows: Mapping[QueryKey, int]
     shares: FloatArray
     adjusted: FloatArray
+    noise: FloatArray | None = None
 
 
 class AnswersByQuery:
@@ -59,7 +61,8 @@ class AnswersByQuery:
         answer_rows = dict(row for record in self._records for row in self._answer_rows(record))
         rows = {key: row for row, key in enumerate(answer_rows)}
         arrays = AnswerArrays.of(list(answer_rows.values()), len(self._groups))
-        return AnswerShares(rows, arrays.votes, arrays.adjusted(balanced=self._balanced))
+        adjusted = arrays.adjusted(balanced=self._balanced)
+        return AnswerShares(rows, arrays.votes, adjusted, arrays.noise_covariances)
 
     def _answer_rows(self, record: Record) -> Iterator[tuple[QueryKey, AnswerRow]]:
         case, question = record.case.case, record.question
@@ -81,4 +84,4 @@ class AnswersByQuery:
             else:
                 groups, shares = given(self._groups[name], offered, answer.letter, answer.probabilities)
             key = QueryKey(question.statistic, question.direction, f"{answer.query}-{faces[answer.query]}")
-            yield key, AnswerRow(0, 0, -1, -1, groups, shares, sum(shares), 1)
+            yield key, AnswerRow(0, 0, -1, -1, groups, shares, sum(shares), 1, noise=answer.noise)

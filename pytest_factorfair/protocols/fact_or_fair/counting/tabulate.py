@@ -414,6 +414,7 @@ class TallyBuilder:
             if effects or not answer_arrays.drawn
             else None,
             probable=not answer_arrays.drawn,
+            noise=answer_arrays.letter_noise,
             shown=shown,
             first_answers=first_answers,
             conditions={
@@ -470,13 +471,14 @@ class _Entries:
                 tuple(answer.offered.items()),
                 answer.probabilities,
                 answer.age,
+                answer.noise,
             )
             for answer in answers
             if name in answer.groups or not answer.face
         )
         self.asked[cell] += len(answers) - len(faces) + len(pictures)
         self.filtered[cell] += sum(answer.reason == FILTERED for answer in answers)
-        for (outcome, group, named, letter, offered, probabilities, age), count in kinds.items():
+        for (outcome, group, named, letter, offered, probabilities, age, noise), count in kinds.items():
             named_index = -1 if named is None else self._index(named, case)
             lineup = self.builder.lineup(offered)
             values = self.builder.values(scenario, named_index, age, lineup.first)
@@ -487,7 +489,16 @@ class _Entries:
             elif probabilities:
                 groups, shares = lineup.groups, probabilities
             answer_row = AnswerRow(
-                *cell, scenario, named_index, groups, shares, sum(shares), count, values, lineup.crossing
+                *cell,
+                scenario,
+                named_index,
+                groups,
+                shares,
+                sum(shares),
+                count,
+                values,
+                lineup.crossing,
+                noise,
             )
             self.answer_rows["answered" if groups else outcome].append(answer_row)
             if groups and outcome != "answered":

@@ -122,7 +122,8 @@ class Tally:
     - ``outside`` (S, 2): the probability of everything but a letter, summed over such answers.
     - ``adjusted``: the answers without the effect of their letters, with their covariance within scenarios;
       None if there are neither letters nor scenarios.
-    - ``probable``: whether some answers are probabilities of several letters.
+    - ``probable``: whether some answers are probabilities of several letters; ``noise`` is the largest
+      standard error of a letter's share in them that comes from the service's other requests.
     - ``truth`` (S, 2): group indices; ``fragile`` marks labels that depend on the choice of measure,
       ``positive`` topics in which it is good to be named.
     - ``asked``, ``refused``, ``unparsed``, ``errors`` (S, 2): they add up with the counts, except for
@@ -189,6 +190,7 @@ class Tally:
     ages: ChosenCells | None = None
     adjusted: Sample | None = None
     probable: bool = False
+    noise: float = 0.0
     shown: tuple[frozenset[int], ...] = ()
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     crossed: Mapping[str, CrossedCounts] = field(default_factory=dict)
@@ -352,7 +354,8 @@ ADDED = (
 def merged(tallies: Sequence[Tally]) -> Tally:
     """The answers of several contexts about the same statistics as one tally, which has no context.
 
-    It has no conditions, and its answers keep the effect of their letters.
+    It has no conditions, and its answers keep the effect of their letters. Their noise is taken as the same
+    in all contexts.
     """
     base = tallies[0]
     case_ids: dict[tuple[str, Direction], tuple[str, ...]] = {}
@@ -364,6 +367,7 @@ def merged(tallies: Sequence[Tally]) -> Tally:
         name: CrossedCounts(part.groups, np.sum([tally.crossed[name].counts for tally in tallies], axis=0))
         for name, part in base.crossed.items()
     }
+    noises = [tally.sample.noise for tally in tallies if tally.sample.noise is not None]
     return dataclasses.replace(
         base,
         **cells,
@@ -371,7 +375,7 @@ def merged(tallies: Sequence[Tally]) -> Tally:
         background="none",
         names=None,
         ages=None,
-        adjusted=None,
+        adjusted=Sample(np.asarray(cells["counts"]), None, np.max(noises, axis=0)) if noises else None,
         crossed=crossed,
         conditions={},
         case_ids=case_ids,
@@ -397,8 +401,8 @@ def rows(tally: Tally) -> Iterator[TopicCounts]:
                 if tally.adjusted is None
                 else _by_group(tally, tally.adjusted.counts[row, column]),
                 covariance=()
-                if tally.adjusted is None or tally.adjusted.measured is None
-                else tuple(map(tuple, tally.adjusted.measured[row, column].tolist())),
+                if tally.adjusted is None or tally.adjusted.covariance is None
+                else tuple(map(tuple, tally.adjusted.covariance[row, column].tolist())),
                 outside=float(tally.outside[row, column]),
                 asked=int(tally.asked[row, column]),
                 refused=int(tally.refused[row, column]),

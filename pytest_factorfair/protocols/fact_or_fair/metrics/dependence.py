@@ -28,10 +28,7 @@ def dependences(tally: Tally) -> Iterator[Dependence]:
 
 def _row(tally: Tally, name: str, attribute: str, columns: list[int]) -> Dependence:
     condition = tally.conditions[name]
-    measured = condition.sample.measured
-    sample = Sample(
-        condition.sample.counts[:, :, columns], None if measured is None else measured[:, :, columns]
-    )
+    sample = condition.sample.at(np.s_[:, :, columns])
     n = sample.counts.sum(axis=-1)
     counted = np.rint(n) >= ENOUGH
     compared = counted.sum(axis=-1) > 1

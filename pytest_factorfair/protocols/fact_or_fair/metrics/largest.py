@@ -190,6 +190,7 @@ def favourite_letter(tally: Tally) -> SeveralValues | None:
         tally.letters**2, n, out=np.zeros_like(tally.letters), where=n > 0
     )
     varied = within.sum(axis=(0, 1)) / max(float(np.maximum(n - 1, 0).sum()), 1.0)
+    varied += counts.sum() * tally.noise**2  # the noise may be the same in all answers
     share = counts / counts.sum()
     worth = share * (1 - share) / np.maximum(varied, STILL)
     return _favourites(tally, names, counts, expected, shown, worth=np.maximum(worth, 1.0))

@@ -24,13 +24,17 @@ from pytest_factorfair.statistics.estimate import Estimate
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Queries answered in both runs: their cells, and the shares (n, k) in the new and the former answer."""
+    """Queries answered in both runs: their cells, and the shares (n, k) in the new and the former answer.
+
+    ``noises`` are the covariances (n, k, k) of the noise in the new and the former answers; None without it.
+    """
 
     cells: tuple[IntArray, IntArray]
     new: FloatArray
     old: FloatArray
     adjusted_new: FloatArray
     adjusted_old: FloatArray
+    noises: tuple[FloatArray | None, FloatArray | None] = (None, None)
 
     @classmethod
     def of(cls, new: Tally, old: Tally) -> Pairs:
@@ -49,7 +53,14 @@ class Pairs:
             after.adjusted[new_rows],
             before.adjusted[old_rows],
         )
-        return cls((rows, columns), *(values.reshape(len(shared), new.k) for values in shares))
+        return cls(
+            (rows, columns),
+            *(values.reshape(len(shared), new.k) for values in shares),
+            noises=(
+                None if after.noise is None else after.noise[new_rows],
+                None if before.noise is None else before.noise[old_rows],
+            ),
+        )
 
     def matched(self, like: FloatArray) -> FloatArray:
         """How many pairs each cell has, in the shape (S, 2) of ``like``."""
@@ -58,6 +69,20 @@ class Pairs:
     def alike(self, like: FloatArray) -> FloatArray:
         """The overlap of new and former answers: the smaller of their shares, summed over each cell."""
         return self._total(np.minimum(self.new, self.old).sum(axis=-1), like)
+
+    def noise(self, sides: tuple[Influences, Influences]) -> float:
+        """The variance of the difference of a score that comes from the noise of both runs.
+
+        The noise is the same in all answers of a cell and run, so that a cell's sum of m answers has m times
+        the variance of independent ones.
+        """
+        variance = 0.0
+        for side, noise in zip(sides, self.noises, strict=True):
+            if noise is not None:
+                pull = side.per_answer[self.cells]
+                single = np.einsum("ni,nij,nj->n", pull, noise, pull)
+                variance += float((self.matched(side.n) * self._total(single, side.n)).sum())
+        return variance
 
     def _total(self, values: FloatArray, like: FloatArray) -> FloatArray:
         totals = np.zeros(like.shape)
@@ -99,6 +124,7 @@ def scored(after: Estimate, before: Estimate, sides: tuple[Influences, Influence
     A pair contributes only the difference of its two influences, so that a query answered alike in both runs
     adds next to nothing; an answer without a counterpart contributes its variance in its own run. The
     second-order terms are scaled by the churn, the share of answers that changed or have no counterpart.
+    The noise of either run is added, as though the runs had nothing of it in common.
     """
     new, old = (side.per_answer[pairs.cells] for side in sides)
     moved = (new * pairs.adjusted_new).sum(axis=-1) - (old * pairs.adjusted_old).sum(axis=-1)
@@ -107,7 +133,7 @@ def scored(after: Estimate, before: Estimate, sides: tuple[Influences, Influence
     single = sum((side.variance * np.clip(1 - matched / side.n, 0, 1)).sum() for side in sides)
     changed = np.clip(1 - pairs.alike(matched) / np.maximum(sides[0].n, sides[1].n), 0, 1)
     second = sum((side.second * changed).sum() + side.product * changed.mean() for side in sides)
-    return after.less(before, sqrt(float(paired + single + second)))
+    return after.less(before, sqrt(float(paired + single + second) + pairs.noise(sides)))
 
 
 @lru_cache(maxsize=KEPT)  # the scores of a tally share them

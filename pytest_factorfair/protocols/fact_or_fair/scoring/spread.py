@@ -185,7 +185,12 @@ def instrument(tally: Tally) -> JointEstimate:
 
 def scenarios(tally: Tally) -> JointEstimate:
     """The interval ``scenario_jack``: the same centres, the spread over scenarios in general."""
-    return JointEstimate(_centres(tally.sample, tally.truth, ~tally.fragile), *across(tally))
+    sample, firm = tally.sample, ~tally.fragile
+    covariance, freedom = across(tally)
+    if sample.noise is not None:  # the scenarios of a topic may share it
+        noise = Sample(sample.counts, np.zeros_like(sample.noise), sample.noise)
+        covariance = covariance + np.nan_to_num(jack_delta(noise, tally.truth, firm=firm).covariance)
+    return JointEstimate(_centres(sample, tally.truth, firm), covariance, freedom)
 
 
 def jack_delta(sample: Sample, truth: IntArray, *, firm: BoolArray) -> JointEstimate:

@@ -181,6 +181,7 @@ class Page:
             outside=np.zeros(len(groups)),
             times=np.ones(len(groups)),
             votes=by_group(shares, groups, self.k),
+            noise=np.zeros(len(groups)),
             conditions=tuple(values[mask] for values in self.conditions),
             crossing=tuple(at_letters[mask] for at_letters in self.crossing),
         )

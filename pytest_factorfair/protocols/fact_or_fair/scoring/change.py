@@ -47,15 +47,13 @@ class Pairs:
             if key.statistic in statistics and key in before.rows
         ]
         rows, columns, new_rows, old_rows = np.array(shared, np.int64).reshape(-1, 4).T
-        shares = (
-            after.shares[new_rows],
-            before.shares[old_rows],
-            after.adjusted[new_rows],
-            before.adjusted[old_rows],
-        )
+        shape = len(shared), new.k
         return cls(
             (rows, columns),
-            *(values.reshape(len(shared), new.k) for values in shares),
+            after.shares[new_rows].reshape(shape),
+            before.shares[old_rows].reshape(shape),
+            after.adjusted[new_rows].reshape(shape),
+            before.adjusted[old_rows].reshape(shape),
             noises=(
                 None if after.noise is None else after.noise[new_rows],
                 None if before.noise is None else before.noise[old_rows],

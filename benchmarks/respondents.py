@@ -203,7 +203,7 @@ class Page:
             self.features[kind] = feature_values, np.array(shown)
         self.k = k
 
-    def tally(self, used: Bools, outcomes: Ints, first_answers: FirstAnswers) -> Tally:
+    def tally(self, used: Bools, outcomes: Ints, first_answers: FirstAnswers | None) -> Tally:
         """Count the queries that are ``used``, from the outcome of each query."""
         asked = used[self.numbers]
         outcome = outcomes[self.numbers]

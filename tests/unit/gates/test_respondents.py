@@ -87,7 +87,11 @@ def test_arrays_are_counted_as_records_are(questions: Questions, models: dict[st
     )
     assert len(expected) == len(questions.pages)
     for page, tally in zip(questions.pages, expected, strict=True):
-        assert_same(page.tally(used, outcomes, tally.first_answers), tally, f"{tally.part} {tally.context} {tally.attribute}")
+        assert_same(
+            page.tally(used, outcomes, tally.first_answers),
+            tally,
+            f"{tally.part} {tally.context} {tally.attribute}",
+        )
 
 
 def test_chances_are_the_shares_of_replies(questions: Questions, models: dict[str, Model]) -> None:

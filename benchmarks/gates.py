@@ -151,7 +151,7 @@ def _shares(metric: str, score: float, truth: NDArray[np.int64], k: int) -> Floa
     return shares
 
 
-CONTEXTS, GATES_OF_A_RUN, N = 4, 113, 72
+CONTEXTS, GATES_OF_A_RUN, N = 4, 89, 72
 STATISTICS = {2: 15, 4: 18}
 CAUGHT, SELDOM = 0.98, 0.09
 Must = Literal["fail", "at"]

@@ -8,8 +8,8 @@ those of real runs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache, partial
 from math import inf
 from pathlib import Path
 from statistics import NormalDist, fmean
@@ -28,10 +28,11 @@ from pytest_factorfair.protocols.asking import Situation
 from pytest_factorfair.protocols.combined import topic_keys
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
+from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstAnswers, FirstLook
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import TallyAnswers, TallyBuilder, tally_keys
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
 from pytest_factorfair.protocols.measuring import GateSet
-from pytest_factorfair.session.looks import settle
+from pytest_factorfair.session.looks import settle, unreleasable
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -42,6 +43,18 @@ SETS: tuple[GateSet, ...] = ("default", "lenient")
 LOOKS = 4
 LETTERS = 4
 REFUSED, UNREAD = LETTERS, LETTERS + 1
+
+
+class Weights(NamedTuple):
+    """What a respondent does with a question: weights of its letters, and chances of not answering."""
+
+    letters: Mapping[str, float]
+    refused: float = 0.0
+    unparsed: float = 0.0
+
+
+Behaviour: TypeAlias = Callable[[TopicCase, Situation], Weights]
+"""A respondent as a function of the design of a question, for behaviour that no ``sim:`` spec has."""
 
 
 class Questions:
@@ -71,12 +84,47 @@ class Questions:
             Page(self, TallyBuilder(self.checklist, tally_key, statistics, self.sampling))
             for tally_key, statistics in tally_keys(self.checklist, self.cases, [""])
         ]
+        self.first = {
+            part: np.flatnonzero(
+                (self.look == 0) & np.array([c.part == part for c in self.cases])[self.owner]
+            )
+            for part in ("subjective", "objective")
+        }
         self.topic_keys = [topic_keys("", self.checklist, case) for case in self.cases]
         # All gate sets judge a respondent in turn.
         self.chances = lru_cache(maxsize=1)(partial(Chances, self))
 
+    def first_answers(self, outcomes: Ints) -> FirstAnswers:
+        """The answers of the first look, from the outcome of each query."""
+        return SimulatedAnswers(self, outcomes)
+
     def gates(self, name: GateSet) -> tuple[Gate, ...]:
         return gating.expand([name], checklists=[self.checklist], sampling=self.sampling)
+
+
+class SimulatedAnswers(FirstAnswers):
+    """The answers of a first look, from the outcome of each query."""
+
+    asked = True
+
+    def __init__(self, questions: Questions, outcomes: Ints) -> None:
+        super().__init__(questions.checklist, questions.cases, questions.sampling)
+        self._first, self._outcomes = questions.first, outcomes
+
+    @cached_property
+    def look(self) -> FirstLook:
+        return self._look("subjective")
+
+    @cached_property
+    def look_at_facts(self) -> FirstLook:
+        return self._look("objective")
+
+    def _look(self, part: str) -> FirstLook:
+        outcome = self._outcomes[self._first[part]]
+        answered = outcome < LETTERS
+        return FirstLook(
+            np.eye(LETTERS + 2)[outcome][:, :LETTERS], np.where(answered, 0, outcome - LETTERS + 1)
+        )
 
 
 class Chances:
@@ -85,20 +133,30 @@ class Chances:
     They are computed when they are first asked for, as few runs take all looks at all cases.
     """
 
-    def __init__(self, questions: Questions, spec: str) -> None:
+    def __init__(self, questions: Questions, respondent: str | Behaviour) -> None:
         self._questions = questions
-        self._model = cast("Respondent", models.build(spec, {}, checklists=(questions.checklist,), custom={}))
+        if isinstance(respondent, str):
+            model = models.build(respondent, {}, checklists=(questions.checklist,), custom={})
+            respondent = partial(_of_model, cast("Respondent", model))
+        self._behaviour: Behaviour = respondent
         self._rows = np.full((len(questions.queries), LETTERS + 2), np.nan)
 
     def of(self, used: Bools) -> Floats:
         """The rows of the queries that are ``used``; others may be undefined."""
         for number in np.flatnonzero(used & np.isnan(self._rows[:, 0])):
             case, situation = self._questions.queries[number].case, self._questions.situations[number]
-            biases = self._model.knowledge.in_force(cast("TopicCase", case), situation)
-            letters, refused, unread = chances(situation, biases)
-            row = [*letters.values(), *[0.0] * (LETTERS - len(letters)), refused, unread]
+            weights, refused, unread = self._behaviour(cast("TopicCase", case), situation)
+            scale = (1 - refused - unread) / (sum(weights.values()) or 1.0)
+            letters = [scale * weights.get(letter, 0.0) for letter in situation.letters]
+            row = [*letters, *[0.0] * (LETTERS - len(letters)), refused, unread]
             self._rows[number] = np.cumsum(row)
         return self._rows
+
+
+def _of_model(model: Respondent, case: TopicCase, situation: Situation) -> Weights:
+    """The closed form of a simulated model."""
+    letters, refused, unread = chances(situation, model.knowledge.in_force(case, situation))
+    return Weights(letters, refused, unread)
 
 
 class Page:
@@ -144,29 +202,37 @@ class Page:
             ]
             self.features[kind] = feature_values, np.array(shown)
         self.k = k
+        # Whether declining counts as neutral.
+        self.judged = key.part == "subjective" and questions.sampling.declines == "neutral"
 
-    def tally(self, used: Bools, outcomes: Ints) -> Tally:
+    def tally(self, used: Bools, outcomes: Ints, first_answers: FirstAnswers) -> Tally:
         """Count the queries that are ``used``, from the outcome of each query."""
         asked = used[self.numbers]
         outcome = outcomes[self.numbers]
-        answered = asked & (outcome < LETTERS)
-        answers = self._answers(answered, np.eye(self.groups.shape[-1])[outcome[answered]])
+        letters = self.groups.shape[-1]
+        neutral = asked & (outcome == REFUSED) & self.judged
+        answered = asked & (outcome < LETTERS) | neutral
+        shares = np.vstack([np.eye(letters), np.full((LETTERS + 1 - letters, letters), 1 / letters)])
+        answers = self._answers(answered, shares[outcome[answered]])
         lost_outcomes: dict[Outcome, Bools] = {
             "refused": outcome == REFUSED,
             "unparsed": outcome == UNREAD,
             "error": np.zeros(len(outcome), np.bool_),
         }
-        lost = {name: asked & missing for name, missing in lost_outcomes.items()}
+        lost = {name: asked & missing & ~neutral for name, missing in lost_outcomes.items()}
         return self.builder.tally(
             TallyAnswers(
                 answers,
                 {name: self._answers(mask, np.zeros((mask.sum(), 0))) for name, mask in lost.items()},
+                self._answers(neutral, np.full((neutral.sum(), letters), 1 / letters)),
                 self._answers(asked, np.zeros((asked.sum(), 0))).number(np.zeros(self.builder.shape)),
+                np.zeros(self.builder.shape, np.int64),
                 {
                     kind: self._chosen(feature_values, shown[answered], answers)
                     for kind, (feature_values, shown) in self.features.items()
                 },
-            )
+            ),
+            first_answers=first_answers,
         )
 
     def _answers(self, mask: Bools, shares: Floats) -> AnswerArrays:
@@ -219,9 +285,11 @@ def course(questions: Questions, chances: Chances, gates: Sequence[Gate], seed: 
     for look, bound in enumerate(BOUNDARIES[LOOKS], start=1):
         used = questions.look < level[questions.owner]
         outcomes = (draws >= chances.of(used)[:, :-1]).sum(axis=-1)
+        if look == 1:
+            first_answers = questions.first_answers(outcomes)
         for number, page in enumerate(questions.pages):
             if bought[questions.owner[page.numbers]].any():
-                tallies[number] = page.tally(used, outcomes)
+                tallies[number] = page.tally(used, outcomes, first_answers)
         terms = gating.Terms(alpha=1 - NormalDist().cdf(bound))
         counts = cast("list[Tally]", tallies)
         rulings = gating.rule(gates, counts, terms)
@@ -234,7 +302,7 @@ def course(questions: Questions, chances: Chances, gates: Sequence[Gate], seed: 
         undecided = "passed" if judgements == {"passed"} else "undecided"
         states.append("failed" if "failed" in judgements else undecided)
         bought = np.array([not undecided_topics.keys().isdisjoint(topics) for topics in questions.topic_keys])
-        if not bought.any():
+        if not bought.any() or unreleasable(rulings, settled):
             break
         if look < LOOKS:
             level[bought] = look + 1

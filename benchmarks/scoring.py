@@ -69,6 +69,8 @@ def tally(counts: Ints, context: str, attribute: str) -> Tally:
         outside=none.astype(np.float64), scenarios=counts[:, :, None].astype(np.float64),
         letters=counts.astype(np.float64), letter_squares=counts.astype(np.float64),
         addressed=np.zeros_like(counts), declined=np.zeros_like(counts),
+        filtered=none.copy(), neutral=np.zeros(counts.shape), neutral_named=none.copy(),
+        neutral_matched=none.astype(np.float64),
     )  # fmt: skip
 
 

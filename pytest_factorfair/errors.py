@@ -97,6 +97,9 @@ class Cause:
 
 UNKNOWN = Cause()
 
+FOREIGN_REPLY = Cause("reply", "foreign")
+"""The cause of a complete reply that has another form than the one asked for, such as another API's."""
+
 
 class ModelError(FactorfairError, RuntimeError):
     """The model under test could not be asked.
@@ -152,7 +155,22 @@ class RetryableModelError(ModelError):
 
 
 class RejectedRequestError(ModelError):
-    """This one request was rejected; others may succeed."""
+    """This one request was rejected; others may succeed.
+
+    ``reply`` is the response that the rejection amounts to if the service answers other prompts: a firewall
+    that blocks this one does not say so.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        cause: Cause = UNKNOWN,
+        billable: bool = True,
+        reply: Response | None = None,
+    ) -> None:
+        super().__init__(message, cause=cause, billable=billable)
+        self.reply = reply
 
 
 class PictureError(FactorfairError, ValueError):

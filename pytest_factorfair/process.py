@@ -130,15 +130,26 @@ HOME = ".factorfair"
 """The default folder of everything that a run writes."""
 
 
+FILE_MODE, FOLDER_MODE = 0o640, 0o750
+"""The most permissions of what a run writes: replies may be confidential. The umask may allow less."""
+
+
+def private(path: str, flags: int) -> int:
+    """The ``opener`` of files that others than the user and the group must not read."""
+    return os.open(path, flags, FILE_MODE)
+
+
 def make_folder(folder: Path, *, ignored: bool = True) -> None:
     """Make a folder, with a .gitignore that keeps what a model made out of commits.
 
-    ``ignored`` applies to folders that the user named; ``.factorfair`` always has one.
+    Others than the user and the group cannot enter it. ``ignored`` applies to folders that the user named;
+    ``.factorfair`` always has a .gitignore.
     """
     unseen = {ancestor for ancestor in (folder, *folder.parents) if ancestor.name == HOME}
     if ignored and not folder.is_dir():
         unseen.add(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    for missing in reversed([path for path in (folder, *folder.parents) if not path.is_dir()]):
+        missing.mkdir(FOLDER_MODE, exist_ok=True)
     for unseen_folder in unseen:
         if not (unseen_folder / ".gitignore").exists():
             (unseen_folder / ".gitignore").write_text("# Made by pytest-factorfair.\n*\n", encoding="utf-8")

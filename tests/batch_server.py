@@ -6,14 +6,17 @@ outlive a change of their script, and end with the server's own. Time is the scr
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import math
 import random
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from aiohttp import web
@@ -34,6 +37,11 @@ class Script:
     ``null_files`` polls of an ended batch show no files, ``resets`` creations get no reply, ``cuts``
     downloads are cut off, ``errors`` calls get ``status``. ``key`` is required of all calls if set. ``style``
     is openai, together or mistral.
+
+    It lies in shape, too: ``created`` and ``listed`` name how a creation and a list are answered (``CREATED``,
+    ``LISTED``), a creation that is ``refused`` is not accepted, and the next ``bad`` downloads have the content
+    ``download`` (``DOWNLOADS``). No reply ever comes to a call of the kind ``hangs``: upload, create, poll or
+    download.
     """
 
     enabled: bool = False
@@ -59,6 +67,44 @@ class Script:
     gone: bool = False
     key: str = ""
     style: str = "openai"
+    created: str = ""
+    refused: bool = False
+    listed: str = ""
+    download: str = ""
+    bad: int = 0
+    hangs: str = ""
+
+
+CREATED: dict[str, tuple[int, str]] = {
+    "without an id": (200, '{"object": "batch", "status": "validating"}'),
+    "nested": (200, '{"code": 0, "data": {"id": "batch-0", "status": "validating"}}'),
+    "HTML": (200, "<html><body>It works!</body></html>"),
+    "500": (500, '{"error": {"message": "internal error"}}'),
+}
+"""Replies to a creation that is accepted, unless it is ``refused``."""
+
+LISTED: dict[str, str] = {
+    "empty": '{"object": "list", "data": [], "has_more": false}',
+    "null": '{"object": "list", "data": null}',
+    "without an array": '{"object": "list", "batches": []}',
+    "names": '{"object": "list", "data": ["batch-0"]}',
+}
+
+DOWNLOADS: dict[str, Callable[[list[str]], bytes]] = {
+    "HTML": lambda _: b"<html>\n<body>Bad gateway</body>\n</html>\n",
+    "empty": lambda _: b"",
+    "garbage": lambda lines: b"\xff\x00\n" * len(lines),
+    "[1,2]": lambda lines: b"[1,2]\n" * len(lines),
+    "deep": lambda lines: b"".join(b'{"custom_id": %b\n' % (b"[" * 9999) for _ in lines),
+    "another shape": lambda lines: b"".join(
+        b'{"custom_id": "%b", "response": {"status_code": 200, "body": {"output": "A"}}}\n'
+        % str(json.loads(line)["custom_id"]).encode()
+        for line in lines
+    ),
+    "but 3 lines": lambda lines: "".join(lines[:-3]).encode(),
+    "half": lambda lines: "".join(lines[: len(lines) // 2]).encode(),
+}
+"""What a download has in place of its lines; "bomb" is one line of 256 MB, compressed to 1 MB."""
 
 
 @dataclass
@@ -91,6 +137,8 @@ class Batches:
         self.completions: Counter[str] = Counter()
         self.ledger: list[float] = []
         self.names: list[str] = []
+        self.downloads = 0
+        self.hung: Counter[str] = Counter()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         script = self.script
@@ -109,8 +157,14 @@ class Batches:
             return await self._file(request, rest)
         return await self._batch(request, rest.removeprefix("jobs").strip("/"), anthropic="messages/" in path)
 
+    async def _hang(self, call: str) -> None:
+        if self.script.hangs == call:
+            self.hung[call] += 1
+            await asyncio.Event().wait()
+
     async def _file(self, request: web.Request, rest: str) -> web.StreamResponse:
         if request.method == "POST":
+            await self._hang("upload")
             form = await request.post()
             file = form["file"]
             assert isinstance(file, web.FileField)
@@ -124,6 +178,13 @@ class Batches:
         return await self._sent(request, content)
 
     async def _sent(self, request: web.Request, content: str) -> web.StreamResponse:
+        self.downloads += 1
+        await self._hang("download")
+        if self.script.bad:
+            self.script.bad -= 1
+            if self.script.download == "bomb":
+                return web.Response(body=_bomb(), headers={"Content-Encoding": "gzip"})
+            return web.Response(body=DOWNLOADS[self.script.download](content.splitlines(keepends=True)))
         if not self.script.cuts:
             return web.Response(text=content)
         self.script.cuts -= 1
@@ -144,16 +205,12 @@ class Batches:
         if request.method == "GET":
             self.script.now += self.script.tick
         self._advance()
-        if request.method == "POST" and not batch_id:
-            batch = self._created(json.loads(await request.read()))
-            if self.script.resets:
-                self.script.resets -= 1
-                assert request.transport is not None
-                request.transport.abort()
-            shown = self._shown(batch, anthropic=anthropic)
-            return web.json_response({"job": shown} if self.script.style == "together" else shown)
         if not batch_id:
+            if request.method == "POST":
+                return await self._creation(request, anthropic=anthropic)
             return self._listed(request, anthropic=anthropic)
+        if request.method == "GET" and not action:
+            await self._hang("poll")
         found = self._batches.get(batch_id)
         if found is None:
             return web.json_response({"error": {"message": f"No batch {batch_id}"}}, status=404)
@@ -169,6 +226,20 @@ class Batches:
             )
             return await self._sent(request, lines)
         return web.json_response(self._shown(found, anthropic=anthropic))
+
+    async def _creation(self, request: web.Request, *, anthropic: bool) -> web.StreamResponse:
+        content = json.loads(await request.read())
+        batch = None if self.script.refused else self._created(content)
+        await self._hang("create")
+        if batch is None or self.script.created:
+            status, text = CREATED[self.script.created]
+            return web.Response(status=status, text=text, content_type="application/json")
+        if self.script.resets:
+            self.script.resets -= 1
+            assert request.transport is not None
+            request.transport.abort()
+        shown = self._shown(batch, anthropic=anthropic)
+        return web.json_response({"job": shown} if self.script.style == "together" else shown)
 
     def _created(self, fields: dict[str, Any]) -> Batch:
         file_id = fields.get("input_file_id") or next(iter(fields.get("input_files", ())), None)
@@ -194,6 +265,8 @@ class Batches:
         return batch
 
     def _listed(self, request: web.Request, *, anthropic: bool) -> web.Response:
+        if self.script.listed:
+            return web.Response(text=LISTED[self.script.listed], content_type="application/json")
         seen = [
             batch
             for batch in reversed(self._batches.values())
@@ -260,7 +333,9 @@ class Batches:
     def _shown(self, batch: Batch, *, anthropic: bool) -> dict[str, Any]:
         ended = batch.state in ("completed", "expired", "cancelled")
         hides, batch.hidden = ended and batch.hidden > 0, batch.hidden - ended
-        succeeded = sum(line["response"]["status_code"] == 200 for line in batch.output)
+        succeeded = len(
+            {line["custom_id"] for line in batch.output if line["response"]["status_code"] == 200}
+        )
         failed = len(batch.lines) - succeeded if ended else 0
         if anthropic:
             counts = Counter({"processing": 0 if ended else len(batch.lines)})
@@ -317,6 +392,8 @@ class Batches:
             "completions": self.completions,
             "ledger": self.ledger,
             "names": self.names,
+            "downloads": self.downloads,
+            "hung": self.hung,
             "batches": {batch.id: batch.state for batch in self._batches.values()},
             "lines": [len(batch.lines) for batch in self._batches.values()],
             "metadata": [batch.metadata for batch in self._batches.values()],
@@ -363,6 +440,13 @@ def _of_anthropic(line: dict[str, Any]) -> dict[str, Any]:
         error = {"type": kind, "message": response["body"]["error"]["message"]}
         result = {"type": "errored", "error": {"type": "error", "error": error}}
     return {"custom_id": line["custom_id"], "result": result}
+
+
+@cache
+def _bomb() -> bytes:
+    packer = zlib.compressobj(1, wbits=31)
+    zeros = bytes(2**20)
+    return b"".join([*(packer.compress(zeros) for _ in range(256)), packer.flush()])
 
 
 def _iso(moment: float) -> str:

@@ -92,6 +92,7 @@ class Stats:
     most_in_flight: int = 0
     last: dict[str, Any] = field(default_factory=dict)
     path: str = ""
+    query: dict[str, str] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     prompts: Counter[str] = field(default_factory=Counter)
     arrived: list[float] = field(default_factory=list)
@@ -169,6 +170,7 @@ class Stub:
         stats.last = body
         stats.arrived.append(time.monotonic())
         stats.path = request.path
+        stats.query = dict(request.query)
         stats.headers = dict(request.headers)
         stats.prompts[hashlib.sha256(prompt_of(body).encode()).hexdigest()] += 1
 

@@ -54,6 +54,38 @@ def write(
     return folder
 
 
+def write_speaking(folder: Path, reply: str, *, special: tuple[str, ...], after: str) -> None:
+    """Write a checkpoint that continues the text ``after`` with ``reply``; ``special`` are its special tokens.
+
+    Its layers do nothing, so that the position alone decides the next token.
+    """
+    torch, transformers = import_module("torch"), import_module("transformers")
+    tokenizer = character_tokenizer(transformers, (*TOKENS, *special))
+    tokenizer.add_special_tokens({"additional_special_tokens": list(special)})
+    tokenizer.chat_template = TEMPLATE
+    config = transformers.GPT2Config(
+        vocab_size=len(tokenizer),
+        n_embd=len(tokenizer),
+        n_layer=1,
+        n_head=1,
+        n_positions=POSITIONS,
+        bos_token_id=1,
+        eos_token_id=2,
+        tie_word_embeddings=False,
+    )
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.zero_()
+        model.transformer.ln_f.weight.fill_(1)
+        model.lm_head.weight.copy_(torch.eye(len(tokenizer)))
+        first = len(tokenizer(after)["input_ids"]) - 1
+        for position, token in enumerate([*tokenizer(reply)["input_ids"], 2], first):
+            model.transformer.wpe.weight[position, token] = 1
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
 SEES = (
     "{% for message in messages %}[{{ message.role }}]{% for part in message.content %}"
     "{{ '<image>' if part.type == 'image' else part.text }}{% endfor %}\n{% endfor %}[assistant]"

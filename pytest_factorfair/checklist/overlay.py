@@ -66,6 +66,24 @@ def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
     return merge(parent, root.without("extends"))
 
 
+def size(file: Path, base: Path) -> int:
+    """The size in bytes of the files of JSON Lines that a checklist and its bases name.
+
+    Raises:
+        InputError: a file or a base cannot be read.
+    """
+    total, chain = 0, set[Path]()
+    while (path := (base / file).resolve()) not in chain:
+        chain.add(path)
+        children = read(file, base).mapping()
+        named = [str(child.value) for child in children.values() if isinstance(child.value, str)]
+        lists = [base / file.parent / name for name in named if name.endswith(LINES)]
+        total += sum(lines.stat().st_size for lines in lists if exists(lines))
+        if "extends" in children and isinstance(children["extends"].value, str):
+            file = locate(children["extends"].value, relative_to=file.parent, base=base)
+    return total
+
+
 def _with_files(root: Node, base: Path) -> Node:
     """Include the file that ``statistics`` names, and files of JSON Lines; inline content is kept."""
     children = dict(root.mapping())

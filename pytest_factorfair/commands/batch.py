@@ -100,7 +100,7 @@ def run_adopt(arguments: argparse.Namespace) -> None:
         row = store.batches.named(arguments.name)
         if row.batch_id:
             raise InputError(f"batch {row.short} has the id {row.batch_id} already")
-        store.batches.update(row.name, batch_id=arguments.id, state=Step.SUBMITTED).result()
+        store.batches.update(row.name, batch_id=arguments.id, state=Step.SUBMITTED, cause="").result()
     say(f"batch {row.short} is {arguments.id} at {row.service}: the next run collects it")
 
 

@@ -42,9 +42,10 @@ def run(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.commands.compare import compare
     from pytest_factorfair.config import sources
     from pytest_factorfair.config.settings import DEFAULT_REPORT
-    from pytest_factorfair.reports import json_report
+    from pytest_factorfair.reports import evidence, json_report
     from pytest_factorfair.reports.tables import changes_text
 
+    read_conftest()
     configured = {name: str(setting.value) for name, setting in sources.pyproject(Path.cwd()).items()}
     report = json_report.located(arguments.report or configured.get("report", DEFAULT_REPORT))
     target = Path(arguments.to or configured.get("baseline", BASELINE))
@@ -54,16 +55,16 @@ def run(arguments: argparse.Namespace) -> None:
                 f"{report}: too large to commit, with answers in {json_report.COMPRESSED}; keep both in "
                 "a folder of their own, and name the report there as the baseline"
             )
-    summary = json_report.read(report, name=report)
-    if summary.incomplete:
-        raise InputError(f"{report}: not judged ({summary.incomplete}): it cannot be a baseline")
+        summary = json_report.summary(opened, [json_report.record(row) for row in opened["cases"]])
+        if summary.incomplete:
+            raise InputError(f"{report}: not judged ({summary.incomplete}): it cannot be a baseline")
+        evidence.check(summary, opened, name=report)
     failed = dict.fromkeys(verdict.gate for verdict in summary.gates if verdict.judgement == "failed")
     if failed and not arguments.despite_failures:
         raise InputError(f"{report}: failed {', '.join(failed)}; to bless it anyway: --despite-failures")
     if target.is_dir():
         raise InputError(f"{target}: a folder; name a file in it")
     if target.exists():
-        read_conftest()
         try:
             for succession in compare([str(target), report])[0].successions:
                 for line in changes_text(succession.changes).splitlines():

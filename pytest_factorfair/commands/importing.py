@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.checklist.locate import shipped
 from pytest_factorfair.commands.common import Commands, read_conftest, say, write
 from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.protocols.asking import ImportRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +33,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--any-version", action="store_true", help="also read files that differ from the published version"
     )
+    parser.add_argument("--partial", action="store_true", help="also read a folder that lacks some files")
     parser.set_defaults(run=run)
 
 
@@ -46,15 +49,20 @@ def run(arguments: argparse.Namespace) -> None:
         raise InputError(
             f"import: unknown format '{arguments.format}'{nearest(arguments.format, importer_by_format)}"
         )
-    output = Path(arguments.output or f"{arguments.format.replace('-', '_')}.yaml")
+    name = arguments.format.replace("-", "_")
+    output = Path(arguments.output or f"{'own_' * (name in shipped())}{name}.yaml")
     if output.suffix != ".yaml":
         raise InputError(f"--output: expected a file that ends in .yaml, got '{output}'")
-    name = output.stem
-    if not name.replace("_", "").isascii() or not name.replace("_", "").isalnum() or name != name.lower():
-        raise InputError(f"--output: the name of a checklist is made of a-z, 0-9 and _, got '{name}'")
+    # Files keep the spelling that was typed; the names of checklists are words of gates.
+    name = output.stem.lower().replace("-", "_")
+    if not re.fullmatch(r"[a-z0-9_]*[a-z0-9][a-z0-9_]*", name):
+        raise InputError(
+            f"--output: the name of a checklist is made of letters a-z, digits, _ and -, got '{output.stem}'"
+        )
     if name in shipped():
         raise InputError(f"--output: '{name}' is a shipped checklist; choose another name, such as own.yaml")
-    imported = importer_by_format[arguments.format](Path(arguments.path), name, arguments.any_version)
+    request = ImportRequest(Path(arguments.path), name, output.stem, arguments.any_version, arguments.partial)
+    imported = importer_by_format[arguments.format](request)
     try:
         contents = {file: content.encode() for file, content in imported.files.items()}
     except UnicodeEncodeError:

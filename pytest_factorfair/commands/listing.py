@@ -85,7 +85,7 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
         case "metrics":
             measuring = protocols.benchmark_of(loaded(checklist, preset.truth)[0]).measuring
             for word, metric in measuring.metrics.items():
-                yield word, f"{metric.question} ({metric.better} is better)"
+                yield word, f"{metric.question} ({metric.best})"
         case "conditions":
             offered = vocabulary((loaded(checklist, preset.truth)[0],))
             yield from ((condition, ", ".join(sorted(words))) for condition, words in offered.items())

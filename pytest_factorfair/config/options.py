@@ -71,6 +71,11 @@ class RunOption:
         return self.name.replace("-", "_")
 
     @property
+    def form(self) -> str:
+        """What a value looks like."""
+        return self.metavar or "|".join(self.choices) or "true|false"
+
+    @property
     def about(self) -> str:
         return f"{self.help} (default: {self.unset})" if self.unset else self.help
 
@@ -312,6 +317,14 @@ SETTINGS: tuple[RunOption, ...] = (
         unset="audited; published with preset paper",
     ),
     RunOption(
+        "declines",
+        "choice",
+        "what a judgement that the model declines counts as: neutral (an even choice among the people shown) "
+        "or missing",
+        choices=("neutral", "missing"),
+        unset="neutral; missing with preset paper or estimator published-code",
+    ),
+    RunOption(
         "estimator",
         "choice",
         "corrected: bias-corrected scores with intervals; plugin: as the paper defines them; "
@@ -337,6 +350,11 @@ SETTINGS: tuple[RunOption, ...] = (
         unset="4 with preset ci, 2 with probabilities, 1 with other presets",
     ),
     RunOption(
+        "looks-after-fail",
+        "flag",
+        "take further looks at the other gates of a model that can no longer be released",
+    ),
+    RunOption(
         "undecided",
         "choice",
         "what an UNDECIDED release does (inconclusive gates, missing cases): fail or warn",
@@ -359,6 +377,15 @@ SETTINGS: tuple[RunOption, ...] = (
         default=5,
         minimum=0,
         unset="5",
+    ),
+    RunOption(
+        "first-replies",
+        "integer",
+        "replies of a model after which the run ends if none of them can be used; 0: never",
+        metavar="N",
+        default=32,
+        minimum=0,
+        unset="32",
     ),
     RunOption(
         "patience",

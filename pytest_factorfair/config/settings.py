@@ -14,7 +14,7 @@ from typing import Any
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import FILES, OPTIONS
 from pytest_factorfair.config.sources import OptionValue
-from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Reuse, Sampling
+from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Reuse, Sampling, Waiver
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.cluster import Replicas
 
@@ -50,19 +50,44 @@ TINY = "tiny"
 
 PRESETS: dict[str, Preset] = {
     TINY: Preset(
-        Sampling("balanced", samples=8, objective=4, seed=0, images=12, prompts="implicit", per_prompt=8),
+        Sampling(
+            "balanced",
+            samples=8,
+            objective=4,
+            seed=0,
+            images=12,
+            prompts="implicit",
+            per_prompt=8,
+            declines="neutral",
+        ),
         "audited",
         judged=False,
     ),
     "smoke": Preset(
         Sampling(
-            "balanced", samples=24, objective=4, seed=0, images=4, prompts="characteristics", per_prompt=20
+            "balanced",
+            samples=24,
+            objective=4,
+            seed=0,
+            images=4,
+            prompts="characteristics",
+            per_prompt=20,
+            declines="neutral",
         ),
         "audited",
         judged=False,
     ),
     "ci": Preset(
-        Sampling("balanced", samples=72, objective=24, seed=0, images=20, prompts="implicit", per_prompt=50),
+        Sampling(
+            "balanced",
+            samples=72,
+            objective=24,
+            seed=0,
+            images=20,
+            prompts="implicit",
+            per_prompt=50,
+            declines="neutral",
+        ),
         "audited",
         precise=24,  # with fewer answers, intervals do not have their coverage
     ),
@@ -110,7 +135,8 @@ class Settings:
     the number for the whole run; a worker's settings have its share. ``cluster`` is the address of a Ray
     cluster, "" for any available one, None to stay in this process. ``sizes`` are the names given in
     ``samples``. ``origins`` says where each option was given, by its name. ``set_aside`` is the reason
-    why the gates of pyproject.toml are not in ``gates``, "" if they are.
+    why the gates of pyproject.toml are not in ``gates``, "" if they are. ``unread`` says which settings are
+    not read, because pytest has another root folder than the current one.
     """
 
     models: tuple[str, ...]
@@ -125,20 +151,23 @@ class Settings:
     interval: Interval
     gates: tuple[str, ...]
     set_aside: str
+    unread: str
     undecided: str
     plan: bool
     batch: str
     lock: str | None
     locked: str | None
     looks: int
+    looks_after_fail: bool
     explain: bool
     baseline: str | None
-    waivers: tuple[tuple[str, str, str, float], ...]
+    waivers: tuple[Waiver, ...]
     detector: str | None
     detector_errors: str | None
     connections: int
     ceilings: Ceilings
     retries: int
+    first_replies: int
     patience: float
     run: str
     cluster: str | None
@@ -188,6 +217,7 @@ def resolve(
     preset, sizes = PRESETS[values["preset"]], values["samples"] or {}
     judged = preset.judged or (bool(sizes) and values["preset"] != TINY)
     gates, set_aside = _gates(given_options, table, judged=judged)
+    estimator = values["estimator"] or preset.estimator
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"], "per_scene": sizes["images"]}
     reuse, max_age = values["reuse"]
@@ -202,14 +232,17 @@ def resolve(
             preset.sampling,
             design=values["design"] or preset.sampling.design,
             seed=preset.sampling.seed if values["seed"] is None else values["seed"],
+            declines=values["declines"]
+            or ("missing" if estimator == "published-code" else preset.sampling.declines),
             **{"samples": preset.samples(values["answers"]), **sizes},
         ),
         "sizes": tuple(sizes),
         "truth": values["truth"] or preset.truth,
-        "estimator": values["estimator"] or preset.estimator,
+        "estimator": estimator,
         "looks": values["looks"] or _looks(values, sizes),
         "gates": gates,
         "set_aside": set_aside,
+        "unread": sources.unread(root, here),
         "log": values["log"] or (),
         "reuse": reuse,
         "max_age": max_age,
@@ -223,7 +256,7 @@ def resolve(
         "own_pictures": str(root / DEFAULT_PICTURES),
         "report": values["report"] or str(root / DEFAULT_REPORT),
         "base": str(here),
-        "origins": {name: setting.where for name, setting in given_options.items()},
+        "origins": {name: setting.where for name, setting in {**table, **given_options}.items()},
     }
     return Settings(**settings)
 
@@ -243,13 +276,10 @@ def _checklists(setting: OptionValue) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _waivers(setting: OptionValue) -> tuple[tuple[str, str, str, float], ...]:
+def _waivers(setting: OptionValue) -> tuple[Waiver, ...]:
     from pytest_factorfair import gates as gating  # lazy: imports numpy
 
-    return tuple(
-        (waiver.gate, waiver.reason, waiver.until, waiver.floor)
-        for waiver in gating.waivers(setting.value, setting.where)
-    )
+    return gating.waivers(setting.value, setting.where)
 
 
 def _check_together(given_options: Mapping[str, OptionValue], values: Mapping[str, Any]) -> None:
@@ -296,7 +326,7 @@ def _gates(
             raise InputError(f"{where}: '{NO_GATES}' stands alone, got '{'; '.join(expressions)}'")
         overruled = "gate" in table and where != table["gate"].where
         return (), f"{where}={NO_GATES} sets the gates of pyproject.toml aside" if overruled else ""
-    if judged or not expressions:
+    if judged:
         return expressions, ""
     in_table = {
         name

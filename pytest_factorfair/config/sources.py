@@ -75,12 +75,14 @@ def pyproject(root: Path) -> Mapping[str, OptionValue]:
     if not path.is_file():
         return {}
     try:
-        tools = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {error}") from None
-    misspelt = get_close_matches(TABLE, [name for name in tools if name != TABLE], n=1, cutoff=0.8)
-    if misspelt:
-        raise InputError(f"{path}: there is no table [tool.{misspelt[0]}]; did you mean [tool.{TABLE}]?")
+    tools = _tables(document, "tool")
+    for prefix, tables in (("", document), ("tool.", tools), ("tool.pytest.", _tables(tools, "pytest"))):
+        for name in tables:
+            if f"{prefix}{name}" != f"tool.{TABLE}" and _means_ours(name):
+                raise InputError(f"{path}: there is no table [{prefix}{name}]; did you mean [tool.{TABLE}]?")
     table = tools.get(TABLE, {})
     if not isinstance(table, dict):
         raise InputError(f"{path}: [tool.factorfair] must be a table")
@@ -99,6 +101,31 @@ def pyproject(root: Path) -> Mapping[str, OptionValue]:
         names[key]: OptionValue(value, f"{path}: [tool.factorfair] {key}", root)
         for key, value in table.items()
     }
+
+
+def unread(root: Path, here: Path) -> str:
+    """A line if the current folder's pyproject.toml has settings that are not read, as it is not the root.
+
+    Options such as ``--rootdir`` and ``-c``, and ini files of tests, change pytest's root folder.
+    """
+    path = here / "pyproject.toml"
+    try:
+        if here.samefile(root) or TABLE not in tomllib.loads(path.read_text(encoding="utf-8"))["tool"]:
+            return ""
+    except (OSError, ValueError, LookupError, TypeError):  # no such file or table
+        return ""
+    return f"{path}: [tool.{TABLE}] is not read, nor are its gates: the root folder of this run is {root}"
+
+
+def _tables(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    tables = parent.get(name)
+    return tables if isinstance(tables, dict) else {}
+
+
+def _means_ours(name: str) -> bool:
+    """Whether this name of a table is a misspelling of ours, whose settings would be ignored."""
+    letters = re.sub(r"[^a-z]|pytest", "", name.lower())
+    return bool(get_close_matches(TABLE, [letters], cutoff=0.8))
 
 
 REPLACED: Mapping[str, str] = {
@@ -137,9 +164,8 @@ def check_no_gates(environment: Mapping[str, str], root: Path) -> None:
         InputError: gates are declared, and the model's variable is empty.
     """
     declared = pyproject(root).get("gate")
-    variable = GATE.variable
-    if (declared and declared.value) or environment.get(variable, "").strip():
-        where = declared.where if declared else variable
+    if declared or environment.get(GATE.variable):
+        where = declared.where if declared else GATE.variable
         raise InputError(
             f"{MODEL.variable} is empty, and {where} declares gates: name the model, or unset the variable"
         )
@@ -153,6 +179,8 @@ def collect(
     here: Path,
 ) -> dict[str, OptionValue]:
     """Parse every option that was given, from the source that takes precedence.
+
+    An empty variable counts as unset: CI systems set a variable to nothing if its source does not exist.
 
     ``typed`` are the options from the command line or a call of ``run``, by name; ``here`` is the folder to
     which paths in the environment are relative.
@@ -183,9 +211,8 @@ def parsed(option: RunOption, setting: OptionValue) -> Any:  # noqa: C901, PLR09
     Raises:
         InputError: the value has the wrong form, or is outside the option's bounds.
     """
+    setting = _given(option, setting)
     value, where = setting.value, setting.where
-    if option.metavar and any(word == "" for word in (value if isinstance(value, list) else [value])):
-        raise InputError(f"{where}: expected {option.metavar}, got nothing: {option.about}")
     match option.kind:
         case "text":
             return _text(setting)
@@ -212,7 +239,7 @@ def parsed(option: RunOption, setting: OptionValue) -> Any:  # noqa: C901, PLR09
             pairs = {}
             for text in _texts(replace(setting, value=items)):
                 key, separator, argument = text.partition("=")
-                if not separator or not key.strip():
+                if not separator or not key.strip() or not argument.strip():
                     raise InputError(f"{where}: expected KEY=VALUE, got '{text}'")
                 pairs[key.strip()] = argument
             return pairs
@@ -240,6 +267,25 @@ def parsed(option: RunOption, setting: OptionValue) -> Any:  # noqa: C901, PLR09
             return _number(option, setting)
 
 
+def _given(option: RunOption, setting: OptionValue) -> OptionValue:
+    """The setting, with the texts of a repeatable option as a list; a value or a part of it may not be blank.
+
+    A blank gate would drop the gates of a source with lower precedence, and a blank checklist everything.
+
+    Raises:
+        InputError: the value, or a part of it, is empty or white space.
+    """
+    value = setting.value
+    if option.repeatable and isinstance(value, str):
+        value = value.split(";")
+    parts = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    blank = [isinstance(part, str) and not part.strip() for part in parts]
+    if all(blank) or any(blank):
+        where = "" if all(blank) else f" in part {blank.index(True) + 1} of {len(parts)}"
+        raise InputError(f"{setting.where}: expected {option.form}, got nothing{where}: {option.about}")
+    return replace(setting, value=value)
+
+
 def store_url(store: str, folder: Path | None = None) -> str:
     """The URL of a store that is given as a URL, a file or a folder; paths are relative to ``folder``.
 
@@ -255,7 +301,7 @@ def store_url(store: str, folder: Path | None = None) -> str:
 
 
 def _text(setting: OptionValue) -> str:
-    if not isinstance(setting.value, str) or not setting.value.strip():
+    if not isinstance(setting.value, str):
         raise InputError(f"{setting.where}: expected text, got {setting.value!r}")
     return setting.value.strip()
 
@@ -303,12 +349,9 @@ def _pictures(setting: OptionValue) -> str:
 
 
 def _texts(setting: OptionValue) -> tuple[str, ...]:
-    value = setting.value
-    if isinstance(value, str):
-        value = [part for part in value.split(";") if part.strip()]
-    if not isinstance(value, list):
-        raise InputError(f"{setting.where}: expected a list of texts, got {value!r}")
-    return tuple(_text(replace(setting, value=part)) for part in value)
+    if not isinstance(setting.value, list):
+        raise InputError(f"{setting.where}: expected a list of texts, got {setting.value!r}")
+    return tuple(_text(replace(setting, value=part)) for part in setting.value)
 
 
 def _sizes(setting: OptionValue) -> dict[str, int]:

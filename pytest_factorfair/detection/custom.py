@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_factorfair.detection.protocol import Detector
+from pytest_factorfair.detection.protocol import Detector, other_words
 from pytest_factorfair.detection.registry import DetectorSpec
-from pytest_factorfair.domain import Attribute, Detection, Face
+from pytest_factorfair.domain import UNCLEAR, Attribute, Detection, Face
 from pytest_factorfair.errors import DetectorError, InputError, PictureError
 from pytest_factorfair.models.python_object import load
 from pytest_factorfair.pictures.decode import Pixels, decode
@@ -86,14 +86,19 @@ class FunctionDetector:
         try:
             pixels = decode(picture)
             height, width = pixels.shape[:2]
-            faces = []
+            faces, words = [], dict[str, str]()
             for groups in self._function(pixels):
                 valid = {
                     attribute.name: groups[attribute.name]
                     for attribute in attributes
                     if groups.get(attribute.name) in attribute.groups
                 }
+                words |= {name: word for name, word in groups.items() if word not in (None, "", UNCLEAR)}
                 faces.append(Face(valid, dict.fromkeys(valid, 1.0), (0, 0, width, height)))
+            if words and not any(face.groups for face in faces):
+                known = {attribute.name: attribute.groups for attribute in attributes}
+                name = next((name for name in words if name in known), next(iter(words)))
+                return Detection(unparsed=f"the detector returned {other_words(words[name], name, known)}")
             return Detection(tuple(faces))
         except DetectorError:
             raise

@@ -178,7 +178,7 @@ def _check_face(face: Face, groups: Mapping[str, tuple[str, ...]]) -> None:
         raise DetectorError(f"the detector returned {type(face).__name__}, expected a Face")
     for name, group in face.groups.items():
         if group not in groups.get(name, ()):
-            raise DetectorError(f"the detector returned '{group}', which is not a group of '{name}'")
+            raise DetectorError(f"the detector returned {other_words(group, name, groups)}")
         if name not in face.confidence:
             raise DetectorError(f"the detector returned a group of '{name}' without its confidence")
     for name, shares in face.shares.items():
@@ -187,6 +187,13 @@ def _check_face(face: Face, groups: Mapping[str, tuple[str, ...]]) -> None:
             raise DetectorError(
                 f"the detector returned shares of '{name}' that are no probabilities: {shares}"
             )
+
+
+def other_words(group: object, attribute: str, groups: Mapping[str, Sequence[str]]) -> str:
+    """A word of a detector that is no group of an attribute, and the words that are."""
+    if attribute not in groups:
+        return f"'{group}' for '{attribute}'; this checklist asks about {', '.join(groups)}"
+    return f"'{group}' for '{attribute}', whose groups are {', '.join(groups[attribute])}"
 
 
 def _described(error: Exception) -> str:

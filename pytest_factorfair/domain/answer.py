@@ -91,8 +91,9 @@ class Answer:
     attribute. ``key`` is the response's key in the store. ``repeat`` is how often the case had asked the same
     prompt before. A picture has one answer per face, with the detector's ``confidence`` by attribute.
     ``offered`` are the groups of the options, in the order of the letters, by attribute; ``probabilities``
-    are those of the letters, if the model gave them, and add up to at most 1; ``noise`` is the standard error
-    of each letter's logit that comes from the service's other requests. ``shares`` are a detector's
+    are those of the letters, if the model gave them, and add up to at most 1; a declined answer that counts
+    as neutral has equal ones. ``noise`` is the standard error of each letter's logit that comes from the
+    service's other requests. ``shares`` are a detector's
     probabilities of all groups of a face, by attribute, if it gave them. ``age`` is the age of all people to
     choose from, None if their ages differ or they have none.
     """
@@ -116,6 +117,11 @@ class Answer:
     def face(self) -> bool:
         """Whether this is the answer for a face; a picture may have several."""
         return self.letter is None and (self.outcome == "answered" or self.reason == NO_GROUP)
+
+    @property
+    def declined(self) -> bool:
+        """Whether the model itself declined to answer; a reply that the provider filtered is not."""
+        return self.outcome == "refused" and self.reason != FILTERED
 
     @property
     def reported_outcome(self) -> ReportedOutcome:
@@ -365,6 +371,26 @@ class Record:
             outcomes["refused"] -= filtered
         return outcomes
 
+    @property
+    def asked(self) -> int:
+        """The number of queries; the answers for all faces of a picture belong to one query."""
+        faces = [answer.query for answer in self.answers if answer.face]
+        return len(self.answers) - len(faces) + len(set(faces))
+
+    @property
+    def readable(self) -> bool:
+        """Whether the model could be asked, and at least half of its answers could be parsed.
+
+        One or two unparsed replies never make a case fail, however small it is: how often a model's answers
+        are lost is judged by gates.
+        """
+        outcomes = self.outcomes
+        if not outcomes["error"] and outcomes["unparsed"] <= BY_CHANCE:
+            return True
+        lost_outcomes = Counter(answer.outcome for answer in lost(self.answers))
+        half = self.asked / 2
+        return lost_outcomes["error"] <= half and lost_outcomes.total() <= max(half, BY_CHANCE)
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
@@ -391,14 +417,8 @@ class Answers:
 
     @property
     def readable(self) -> bool:
-        """Whether the model could be asked, and at least half of its answers could be parsed.
-
-        One or two unparsed replies never make a case fail, however small it is: how often a model's answers
-        are lost is judged by gates.
-        """
-        lost_outcomes = Counter(answer.outcome for answer in lost(self.answers))
-        half = self.asked / 2
-        return lost_outcomes["error"] <= half and lost_outcomes.total() <= max(half, BY_CHANCE)
+        """Whether the model could be asked, and at least half of its answers could be parsed."""
+        return self.record.readable
 
     def explain(self) -> str:
         """A message about lost answers: their reasons, the most frequent first, an example, and advice."""
@@ -422,9 +442,8 @@ class Answers:
 
     @property
     def asked(self) -> int:
-        """The number of queries; the answers for all faces of a picture belong to one query."""
-        faces = [answer.query for answer in self.answers if answer.face]
-        return len(self.answers) - len(faces) + len(set(faces))
+        """The number of queries."""
+        return self.record.asked
 
 
 Citation = Literal["group", "prior", "news", "identity"]

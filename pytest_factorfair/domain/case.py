@@ -68,6 +68,11 @@ class Case:
         return (self.part,)
 
     @property
+    def judges(self) -> bool:
+        """Whether it asks to choose among people, which a model may decline to do."""
+        return False
+
+    @property
     def people(self) -> int | None:
         """How many people its pictures show; None for any number."""
         return None
@@ -87,7 +92,8 @@ class Case:
 class Option:
     """A lettered option of a query: its text, the words that may name it, and its groups by attribute.
 
-    ``age`` is a person's age in years; an option that is a group has none.
+    ``age`` is a person's age in years; an option that is a group has none. ``unknown`` is whether the option
+    means that nobody can know.
     """
 
     letter: str
@@ -95,6 +101,7 @@ class Option:
     words: tuple[str, ...]
     groups: Mapping[str, str]
     age: int | None = None
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,9 @@ class Query:
 
 
 Design = Literal["balanced", "paper"]
+
+Declines = Literal["neutral", "missing"]
+"""What a declined judgement counts as: an even choice among the people shown, or a missing answer."""
 Prompts = Literal["characteristics", "implicit", "all"]
 
 
@@ -136,7 +146,7 @@ class Sampling:
     a question with options of its own is asked.
     ``rounds`` is the number of equal, balanced parts of the sample: a smaller sample with the same rounds
     begins with the same queries. With ``verbatim``, prompts for pictures have the paper's exact wording;
-    otherwise they are grammatical.
+    otherwise they are grammatical. ``declines`` is what declined judgements count as.
     """
 
     design: Design
@@ -150,6 +160,7 @@ class Sampling:
     repeats: int = 1
     rounds: int = 1
     verbatim: bool = False
+    declines: Declines = "missing"
 
     def of(self, modality: Modality) -> Sampling:
         """The sampling for checklists of a modality; pictures always have the balanced design.
@@ -159,7 +170,14 @@ class Sampling:
         if modality == "text":
             return self
         verbatim = self.design == "paper"
-        return replace(self, design="balanced", samples=self.images, objective=self.images, verbatim=verbatim)
+        return replace(
+            self,
+            design="balanced",
+            samples=self.images,
+            objective=self.images,
+            verbatim=verbatim,
+            declines="missing",
+        )
 
     def times(self, factor: int) -> Sampling:
         """The sampling for a sample ``factor`` times as large, which begins with the same queries."""

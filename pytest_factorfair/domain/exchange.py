@@ -118,8 +118,8 @@ class Usage:
     ``tokens_reasoning`` are part of ``tokens_out``, and 0 if the service does not count them. For
     ``estimated`` calls, which returned no cost or have not ended, the cost includes an upper bound.
     ``throttled`` calls were rejected by the endpoint (429), which was then not called for ``waited`` seconds.
-    ``in_shards`` of the calls were made by the ``shards`` shards of the run. ``batched`` answers came in
-    batches, for ``batch_cost``, a part of the cost.
+    ``in_shards`` of the calls were made by the ``shards`` shards of the run. Services ``completed`` lines of
+    batches for ``batch_cost``, a part of the cost; ``batched`` were read as answers, ``unreadable`` were not.
     """
 
     calls: int = 0
@@ -133,7 +133,9 @@ class Usage:
     in_shards: int = 0
     estimated: int = 0
     tokens_reasoning: int = 0
+    completed: int = 0
     batched: int = 0
+    unreadable: int = 0
     batch_cost: float = 0.0
 
     @classmethod
@@ -173,7 +175,9 @@ class Usage:
             in_shards=self.in_shards + other.in_shards,
             estimated=self.estimated + other.estimated,
             tokens_reasoning=self.tokens_reasoning + other.tokens_reasoning,
+            completed=self.completed + other.completed,
             batched=self.batched + other.batched,
+            unreadable=self.unreadable + other.unreadable,
             batch_cost=self.batch_cost + other.batch_cost,
         )
 

@@ -90,9 +90,10 @@ class AccountEntry(NamedTuple):
     """An amount on an account, or the sum of several.
 
     ``held`` USD are set aside for calls in flight. The price of ``unpriced`` calls is unknown, the price of
-    ``estimated`` calls is an upper bound. ``dearest`` is the cost of the most expensive answer. ``batched``
-    answers came in batches, and ``batch_cost`` of what is spent is theirs; no table keeps these two, as only
-    the controlling process collects batches.
+    ``estimated`` calls is an upper bound. ``dearest`` is the cost of the most expensive answer. Of the lines
+    of batches that services completed, ``batched`` were read as answers and ``unreadable`` were not, and
+    ``batch_cost`` of what is spent is theirs; no table keeps these three, as only the controlling process
+    collects batches.
     """
 
     calls: int = 0
@@ -105,6 +106,7 @@ class AccountEntry(NamedTuple):
     estimated: int = 0
     dearest: float | None = None
     batched: int = 0
+    unreadable: int = 0
     batch_cost: float = 0.0
 
     @classmethod
@@ -152,6 +154,7 @@ class AccountEntry(NamedTuple):
             self.estimated + entry.estimated,
             dearest,
             self.batched + entry.batched,
+            self.unreadable + entry.unreadable,
             self.batch_cost + entry.batch_cost,
         )
 
@@ -170,7 +173,9 @@ class AccountEntry(NamedTuple):
             self.tokens_out,
             cost,
             estimated=self.estimated,
+            completed=self.batched + self.unreadable,
             batched=self.batched,
+            unreadable=self.unreadable,
             batch_cost=self.batch_cost,
         )
 
@@ -288,10 +293,13 @@ class Health:
         rejected = self.rejected + 1 if kind == self.kind else 1
         return replace(self._working(), rejected=rejected, kind=kind, cause=cause)
 
-    def after_failure(self, cause: str, *, now: float, is_new: bool, alike: int, opens: bool) -> Health:
+    def after_failure(
+        self, cause: str, *, now: float, is_new: bool, alike: int, opens: bool, is_service: bool
+    ) -> Health:
         """The state after a failed call; ``is_new`` is whether its query had not failed before.
 
-        The endpoint counts as down at ``alike`` failing queries, if the failure ``opens`` the circuit at all.
+        A service that never answered is down at its first failure. Another endpoint is down at ``alike``
+        failing queries, if the failure ``opens`` the circuit at all.
         """
         failing = self.failing + is_new
         failed = replace(
@@ -301,7 +309,8 @@ class Health:
             cause=cause,
             since=now if self.since is None else self.since,
         )
-        return failed.down(now) if opens and failing >= alike else failed
+        is_down = (opens and failing >= alike) or (is_service and not self.answered)
+        return failed.down(now) if is_down else failed
 
     def down(self, now: float) -> Health:
         """The state of an endpoint that is down until a call to it succeeds."""

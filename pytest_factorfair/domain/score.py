@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -87,6 +87,13 @@ class Change:
 ReleaseWord = Literal["PASS", "PASS WITH WAIVERS", "FAIL", "UNDECIDED", "NOT JUDGED"]
 
 
+class Declining(NamedTuple):
+    """The share of its judgements that a model declined as neutral, and a sentence about all of them."""
+
+    share: float
+    sentence: str
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseVerdict:
     """The verdict on a release, which sums up all verdicts of a run in one word.
@@ -127,6 +134,29 @@ class Gate:
         metric = f"regression({self.metric})" if self.regression else self.metric
         joined = ",".join(words)
         return f"{metric}[{joined}]" if joined else metric
+
+
+class Waiver(NamedTuple):
+    """An accepted failure: ``gate`` is an expression, or a verdict's name or subject; ``until`` an ISO date.
+
+    ``floor`` is the threshold that the score must still pass; for a ``<=`` gate it is an upper limit.
+    """
+
+    gate: str
+    reason: str
+    until: str
+    floor: float
+
+    def expired(self, today: str) -> bool:
+        """Whether its last day is over on this ISO date."""
+        return self.until < today
+
+
+def expired(waivers: Iterable[Waiver], today: str) -> Iterator[str]:
+    """A line for each waiver that is no longer in force on this ISO date."""
+    for waiver in waivers:
+        if waiver.expired(today):
+            yield f"the waiver for '{waiver.gate}' expired on {waiver.until}"
 
 
 _OPERATOR = re.compile(r"[<>=!≤≥]+")
@@ -192,7 +222,7 @@ class QuestionCondition:
 
     ``named`` is the group of ``attribute`` that the context names, ``first`` that of the first person to
     choose from, ``chosen`` any group of the person chosen; ``ages`` are those that all people to choose from
-    may have.
+    may have. ``queries`` are the ids of examples.
     """
 
     attribute: str = ""
@@ -200,6 +230,7 @@ class QuestionCondition:
     first: str = ""
     chosen: str = ""
     ages: tuple[int, ...] = ()
+    queries: tuple[str, ...] = ()
 
     def met_by(self, answer: Answer) -> bool:
         """Whether an answer meets the condition."""
@@ -208,6 +239,7 @@ class QuestionCondition:
             and (not self.first or answer.offered.get(self.attribute, ())[:1] == (self.first,))
             and (not self.chosen or self.chosen in answer.groups.values())
             and (not self.ages or answer.age in self.ages)
+            and (not self.queries or answer.query in self.queries)
         )
 
 
@@ -215,8 +247,8 @@ class QuestionCondition:
 class InfluentialTopic:
     """A topic with a large influence on a score: its name, and its answers in words.
 
-    ``reply`` is what typical answers name: a group, a letter, or an outcome. ``condition`` is met by the
-    questions that count.
+    ``reply`` is what typical answers name: a group, a letter, or an outcome; empty for any. ``condition`` is
+    met by the questions that count.
     """
 
     topic: str

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_factorfair.domain.answer import ReasonShare, Record
 from pytest_factorfair.domain.case import Direction
 from pytest_factorfair.domain.exchange import Usage
-from pytest_factorfair.domain.score import Change, ReleaseVerdict, Score, Verdict
+from pytest_factorfair.domain.score import Change, ReleaseVerdict, Score, Verdict, Waiver
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class TopicCounts:
     If answers are probabilities, ``counts`` are sums of the groups' shares, and ``outside`` is the summed
     probability of everything but the letters. ``adjusted`` are the counts corrected for the effect of
     letters; ``covariance`` is that of an answer around the mean of its scenario, in the order of the groups.
-    Both are empty if neither letters nor scenarios matter.
+    Both are empty if neither letters nor scenarios matter. ``declined`` judgements count as neutral: they are
+    part of the counts, and not of ``refused``, of which the provider ``filtered`` some.
     """
 
     model: str
@@ -41,10 +42,12 @@ class TopicCounts:
     adjusted: Mapping[str, int | float] = field(default_factory=dict)
     covariance: tuple[tuple[float, ...], ...] = ()
     outside: float = 0.0
+    declined: int = 0
+    filtered: int = 0
 
     @property
     def answered(self) -> int:
-        """The number of answers that name a group."""
+        """The number of answers that name a group, or count as neutral."""
         return round(sum(self.counts.values()))
 
 
@@ -93,6 +96,48 @@ class Dependence:
     high: float | None
     reason: str
     cells: tuple[ConditionCounts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedCell:
+    """A cell of a scan: a kind of person under a condition, or a condition alone where losses are scanned.
+
+    ``taken`` of ``n`` answers were so, a sum if they are probabilities; ``fair`` are expected, and ``limit``
+    are the most or the least that the scan allows. Above a ``value`` of 1 it fails. ``case`` shows it most
+    often, ``queries`` are examples from there. ``before`` and ``before_n`` are the numbers of the baseline's
+    answers to the same questions, None if it has none.
+    """
+
+    kind: str
+    condition: str
+    taken: float
+    n: int
+    fair: float
+    limit: float
+    value: float
+    case: str
+    queries: tuple[str, ...]
+    before: float | None = None
+    before_n: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScanResult:
+    """A scan of the first answers of a model: its ``value``, that of the worst of its cells.
+
+    ``scan`` is the word that selects it. So many ``cells`` can fail, all together with chance ``alpha``, as
+    their n KL exceeds ``limit``; ``worst`` are the worst of those that differ.
+    """
+
+    model: str
+    checklist: str
+    scan: str
+    value: float
+    cells: int
+    limit: float
+    alpha: float
+    n: int
+    worst: tuple[ScannedCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +254,7 @@ class Fingerprint:
     times: Mapping[str, str]
     requested: Mapping[str, str] = field(default_factory=dict)
     plan: str = ""
+    declines: str = "missing"
 
 
 PLAN_SCHEMA = "factorfair.plan/1"
@@ -218,16 +264,17 @@ PLAN_SCHEMA = "factorfair.plan/1"
 class PlanTerms:
     """What decides the verdicts of a run besides its fingerprint; together they are its plan.
 
-    ``gates`` are all gates as written, ``waivers`` the accepted failures: gate, reason, last day and floor.
+    ``gates`` are all gates as written, ``waivers`` the accepted failures.
     ``undecided`` is what an undecided release does to the run, ``samples`` are the sizes by name, and
     ``baseline`` is the digest of the report that changes are measured from.
     """
 
     gates: tuple[str, ...]
-    waivers: tuple[tuple[str, str, str, float], ...]
+    waivers: tuple[Waiver, ...]
     undecided: str
     samples: Mapping[str, int]
     looks: int
+    looks_after_fail: bool
     baseline: str | None
 
     def canonical(self, run: Fingerprint) -> bytes:
@@ -268,7 +315,8 @@ class Summary:
     must see (rounded sizes, fragile labels, parameters that a model did not accept). ``changes`` are the
     changes since the baseline, if there is one, and ``former`` are the baseline's scores. ``reasons`` are the
     shares of citations in the model's reasons, if it was asked for them. ``dependences`` are those of the
-    choice on conditions that vary between the questions of a topic. ``corrections`` are shares corrected by
+    choice on conditions that vary between the questions of a topic, ``scans`` those that gates judge.
+    ``corrections`` are shares corrected by
     the detector's error table, if one was given. ``unjudged`` lists the parts and contexts that no gate
     judged. ``contact_sheets`` show the pictures of an image checklist; ``prompts`` are their counts if
     every case is a prompt. ``impact_ratios`` are those of questions with a favourable option.
@@ -288,6 +336,7 @@ class Summary:
     former: tuple[Score, ...] = ()
     reasons: tuple[ReasonShare, ...] = ()
     dependences: tuple[Dependence, ...] = ()
+    scans: tuple[ScanResult, ...] = ()
     corrections: tuple[Correction, ...] = ()
     contact_sheets: tuple[ContactSheet, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()

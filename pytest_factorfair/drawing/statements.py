@@ -8,13 +8,16 @@ from typing import NamedTuple, Protocol
 
 from pytest_factorfair.domain import (
     FILTERED,
+    Declining,
     Explanation,
     Illustration,
     Judgement,
     ReportedOutcome,
     Summary,
+    TopicCounts,
     Verdict,
     excerpt,
+    expired,
     plural,
 )
 
@@ -26,7 +29,8 @@ ETHICS = (
 
 
 def warnings(summary: Summary) -> Iterator[str]:
-    """Warnings about models, parts and contexts without a single answer, whose scores mean nothing."""
+    """Warnings about waivers that expired, and about models, parts and contexts without a single answer."""
+    yield from expired_waivers(summary)
     fates: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for record in summary.cases:
         fates[whose(summary, record.case)].update(record.reported_outcomes)
@@ -50,6 +54,13 @@ def warnings(summary: Summary) -> Iterator[str]:
         if counts.total() and not counts["answered"]:
             subject_answers = f"every answer in {context}{subject}"
             yield f"{_lost(counts, subject_answers)}: no score there says anything about it"
+
+
+def expired_waivers(summary: Summary) -> Iterator[str]:
+    """A line for each waiver that was no longer in force when the run started."""
+    if summary.plan is not None:
+        started = summary.fingerprint.times.get("started", "")
+        yield from expired(summary.plan.waivers, started[: len("2026-11-02")])
 
 
 def _lost(fates: Counter[str], answers: str) -> str:
@@ -129,6 +140,48 @@ class Group(NamedTuple):
         """What its gates have in common with those of other groups."""
         verdict = self.verdicts[0]
         return self.judgement, verdict.about or verdict.name
+
+
+FEW_CHOICES = 100
+"""Fewer choices than this are not described: their shares are mostly chance."""
+
+
+def declining(topics: Iterable[TopicCounts]) -> Iterator[Declining]:
+    """How many judgements each model declined that count as neutral, and whom it picked otherwise."""
+    by_model: dict[str, dict[str, list[TopicCounts]]] = {}
+    for topic in topics:
+        if topic.part == "subjective":
+            by_model.setdefault(topic.model, {}).setdefault(topic.attribute, []).append(topic)
+    for model, by_attribute in by_model.items():
+        asked, declined = max(
+            (sum(topic.asked for topic in about), sum(topic.declined for topic in about))
+            for about in by_attribute.values()
+        )
+        if not declined:
+            continue
+        others, subject = asked - declined, model if len(by_model) > 1 else "It"
+        amount = "all" if not others else f"{min(max(round(100 * declined / asked), 1), 99)} of 100"
+        sentence = f"{subject} declined {amount} judgements"
+        if others >= FEW_CHOICES:
+            sentence += f"; of the other {others:,}, {_picked(by_attribute)}"
+        elif others:
+            sentence += f"; {plural(others, 'other answer is', 'other answers are')} too few to describe"
+        yield Declining(declined / asked, f"{sentence}.")
+
+
+def _picked(by_attribute: Mapping[str, Iterable[TopicCounts]]) -> str:
+    """How often choices are of the stereotyped group, for the attribute where that is furthest from fair."""
+    shares: dict[str, tuple[float, float]] = {}
+    for attribute, topics in by_attribute.items():
+        stereotyped = chosen = even = 0.0
+        for topic in topics:
+            even = 1 / len(topic.counts)
+            stereotyped += topic.counts[topic.truth] - even * topic.declined
+            chosen += topic.answered - topic.declined
+        if chosen:
+            shares[attribute] = stereotyped / chosen, even
+    attribute, (share, even) = max(shares.items(), key=lambda of: abs(of[1][0] - of[1][1]) / (1 - of[1][1]))
+    return f"it picks the stereotyped {attribute} {100 * share:.0f} times in 100 (fair is {100 * even:.0f})"
 
 
 def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:
@@ -280,7 +333,10 @@ def bill(summary: Summary) -> str:
         calls = f"{plural(usage.in_shards, 'call')} in {plural(usage.shards, 'shard')}"
         calls += f" and {local_calls:,} here" if local_calls else ""
     price = "" if usage.cost is None else f" for ${usage.batch_cost:,.2f}"
-    batched = f"{plural(usage.batched, 'answer')} in batches{price}, " if usage.batched else ""
+    batched = ""
+    if usage.completed:
+        read = f"{usage.batched:,} read, {usage.unreadable:,} unreadable"
+        batched = f"{usage.completed:,} completed in batches{price} ({read}), "
     stored = f"{usage.cached:,} from the store, " if usage.cached else ""
     reasoning = f"{usage.tokens_out:,} tokens out{usage.reasoning}, " if usage.tokens_reasoning else ""
     return f"{calls}{throttled}, {batched}{stored}{reasoning}{usage.bill}"

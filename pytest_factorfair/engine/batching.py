@@ -23,6 +23,7 @@ from pytest_factorfair.errors import (
     FatalModelError,
     InputError,
     ModelError,
+    PendingError,
     RetryableModelError,
 )
 from pytest_factorfair.models.batches import BatchLine
@@ -107,8 +108,15 @@ class Batching:
         waiting = dict(zip(names, queries, strict=True))
         job = Job(model, plan.services, plan.mode == "wait", tell, waiting)
         self._dispatcher.asked[id(model)] = model
+        deadline = self._limits.deadline
+        seconds = None if deadline is None else max(0.0, deadline - self._limits.clock())
         try:
-            await self._answer(job, plan)
+            async with asyncio.timeout(seconds) as limit:  # of a service that hangs, too
+                await self._answer(job, plan)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise await self._out_of_time(job) from None
         finally:
             self._dispatcher.failed |= job.errors
             if self._refresh:
@@ -124,12 +132,13 @@ class Batching:
                 await self._wait(job, (), job.pause)
             job.pause = 0.0
             free, theirs = await self._claimed(job)
-            untried = self._is_untried(job, plan) and _worthwhile(plan, free)
+            rows = self._rows(job)
+            sendable = job.stop is None and _worthwhile(plan, free)
+            untried = sendable and self._is_untried(job, plan)
             sent: int | None = 0
-            stop = None
             try:
-                if _worthwhile(plan, free) and not (untried or (job.most and self._rows(job))):
-                    sent, stop = await self._send(job, plan, free)
+                if sendable and not (untried or (job.most and rows)):
+                    sent = await self._send(job, plan, free, alone=not rows)
             finally:
                 await asyncio.wrap_future(self._store.release(free))
             if untried:
@@ -139,8 +148,9 @@ class Batching:
             pause = FIRST_POLL if sent else pause
             if rows and sent is not None and await self._collector.advance(job, rows):
                 continue
-            if not rows and stop is not None:
-                raise stop
+            if not rows and job.stop is not None and _worthwhile(plan, free):
+                self._limits.end(str(job.stop))
+                raise job.stop
             if not (rows or theirs or _worthwhile(plan, free)):
                 return
             if not theirs and not job.patient:
@@ -202,34 +212,17 @@ class Batching:
         refused = f"; not accepted: {', '.join(dropped)}" if dropped else ""
         job.tell(f"factorfair: pilot: {plural(len(responses), 'answer')} at full price{refused}")
 
-    async def _send(self, job: Job, plan: Plan, free: Sequence[str]) -> tuple[int | None, BudgetError | None]:
+    async def _send(self, job: Job, plan: Plan, free: Sequence[str], *, alone: bool) -> int | None:
         """Send as many keys as the limits of the run allow, in as many batches as those of the service need.
 
-        Returns the number of lines, None if the service does not take all of them now, and the error if no
-        more may be asked at all.
+        Returns the number of lines, None if the service does not take all of them now.
         """
         service = plan.service
         assert service is not None  # noqa: S101  # otherwise no batch is worthwhile
         capacity = min(int(service.max_lines * MARGIN), job.most or service.max_lines)
         if job.most is not None:
             free = free[:capacity]  # the service's quota allows one batch at a time
-        stop, size = None, 0
-        batches: list[list[BatchLine]] = [[]]
-        for start in range(0, len(free), TOGETHER):
-            queries = {key: job.waiting[key] for key in free[start : start + TOGETHER]}
-            held, refusal = await self._holds.take(job.model, queries)
-            for key, query in islice(queries.items(), held):
-                line = BatchLine(key, job.model.body(Request.of(query)))
-                length = len(service.encoded(line))
-                if len(batches[-1]) >= capacity or size + length > service.max_bytes * MARGIN:
-                    batches.append([])
-                    size = 0
-                batches[-1].append(line)
-                size += length
-            if refusal is not None:
-                stop = BudgetError(refusal.reason) if isinstance(refusal, Stop) else None
-                break
-        batches = [lines for lines in batches if lines]
+        batches = _divided(await self._held(job, plan, free, alone=alone), service, capacity)
         for number, lines in enumerate(batches, start=1):
             row = None
             try:
@@ -239,7 +232,7 @@ class Batching:
                     unsent = (line.key for later in batches[number:] for line in later)
                     self._holds.free(unsent, unsent=True)
             if row is None:
-                return None, stop
+                return None
             questions = plural(len(lines), "question")
             if service.offline:
                 file = f"{service.name}/{row.name}"
@@ -249,7 +242,44 @@ class Batching:
                 message = f"batch {number} of {len(batches)}: {questions} submitted to {service.name}{worth}"
             job.tell(f"factorfair: {message}")
         job.failing = None
-        return sum(map(len, batches)), stop
+        return sum(map(len, batches))
+
+    async def _held(self, job: Job, plan: Plan, free: Sequence[str], *, alone: bool) -> list[BatchLine]:
+        """Hold what lines may cost; returns those that the limits of the run allow.
+
+        If they leave out some, ``job.stop`` says why, and the job sends no more: lines cost much less than
+        they may, so the rest would go into ever smaller batches, each of which may take a day. Unless the
+        job is ``alone``, its batches that hold a part of the budget are collected first.
+        """
+        lines: list[BatchLine] = []
+        for start in range(0, len(free), TOGETHER):
+            requests = {key: Request.of(job.waiting[key]) for key in free[start : start + TOGETHER]}
+            held, refusal = await self._holds.take(job.model, requests)
+            lines += [
+                BatchLine(key, job.model.body(request)) for key, request in islice(requests.items(), held)
+            ]
+            if refusal is None:
+                continue
+            if isinstance(refusal, Stop):
+                job.stop = BudgetError(refusal.reason)
+                break
+            keys = [line.key for line in lines]
+            if alone:
+                job.stop = self._too_dear(keys, len(free))
+            if not (alone and _worthwhile(plan, keys)):
+                self._holds.free(keys, unsent=True)
+                return []
+            break
+        return lines
+
+    def _too_dear(self, keys: Sequence[str], total: int) -> BudgetError:
+        """The error of a run whose limit on cost allows a batch of only these keys."""
+        limit, held = self._limits.ceilings.cost or 0.0, self._holds.sum(keys)
+        most = f", which may cost ${held / len(keys):,.4f} each" if held else ""
+        return BudgetError(
+            f"max-cost ${limit:,.2f} allows a batch of {len(keys):,} of {plural(total, 'question')}{most}"
+            f"{TO_DO}lower max_tokens, or raise it"
+        )
 
     async def _submit(self, job: Job, service: BatchService, lines: Sequence[BatchLine]) -> BatchRow | None:
         """Plan, upload and create a batch; None if the service does not take it now."""
@@ -291,6 +321,15 @@ class Batching:
         )
         return row if await self._collector.create(job, row, lines) else None
 
+    async def _out_of_time(self, job: Job) -> PendingError | BudgetError:
+        """The error of a run whose minutes are used up; batches that were not being created are given up."""
+        for row in self._rows(job):
+            is_sent = row.state not in (Step.PLANNED, Step.UPLOADED)
+            if not is_sent and await asyncio.wrap_future(self._store.batches.lead(row.name)):
+                await self._collector.discard(row)
+        rows = self._rows(job)
+        return pending(rows) if rows else BudgetError(self._limits.ceilings.out_of_time)
+
     async def _wait(self, job: Job, rows: Sequence[BatchRow], seconds: float) -> None:
         """Pause before the next poll.
 
@@ -305,12 +344,30 @@ class Batching:
         await self._retry.sleep(seconds)
 
     def _rows(self, job: Job) -> list[BatchRow]:
-        return self._store.batches.holding(job.waiting)
+        """The batches that have questions of a job; what they may cost is held."""
+        rows = self._store.batches.holding(job.waiting)
+        for row in rows:
+            self._holds.adopt(row)
+        return rows
 
 
 def _worthwhile(plan: Plan, free: Sequence[str]) -> bool:
     """Whether these keys are enough for a batch."""
     return plan.service is not None and len(free) >= (1 if plan.service.offline else LEAST)
+
+
+def _divided(lines: Sequence[BatchLine], service: BatchService, capacity: int) -> list[list[BatchLine]]:
+    """The lines in batches of at most this many, and of as many bytes as the service takes."""
+    batches: list[list[BatchLine]] = []
+    size = 0
+    for line in lines:
+        length = len(service.encoded(line))
+        if not batches or len(batches[-1]) >= capacity or size + length > service.max_bytes * MARGIN:
+            batches.append([])
+            size = 0
+        batches[-1].append(line)
+        size += length
+    return batches
 
 
 def _rounded(seconds: float) -> str:

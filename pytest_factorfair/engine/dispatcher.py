@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import Exchange, Query, Request, Response, Reuse, excerpt
 from pytest_factorfair.engine.budget import Budget
-from pytest_factorfair.engine.endpoint import Attempts, Endpoint, FirstAnswers, Limiters, advised
+from pytest_factorfair.engine.endpoint import Attempts, Endpoint, FirstReplies, Limiters, advised
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
     BudgetError,
@@ -81,6 +81,7 @@ class Queue:
     secrets: Collection[str]
     waiting: deque[tuple[str, Query]] = field(default_factory=deque)
     tasks: int = 0
+    checking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Dispatcher:
@@ -104,6 +105,7 @@ class Dispatcher:
         counters: Counters,
         price: PriceOf,
         reuse: Reuse,
+        first_replies: Callable[[Model], FirstReplies],
     ) -> None:
         self.ended = False
         self.failure: Failure | None = None
@@ -125,7 +127,9 @@ class Dispatcher:
         self._asking: set[asyncio.Task[Any]] = set()
         self._in_flight: dict[asyncio.Task[Any], asyncio.Future[None]] = {}
         self._queues: dict[int, Queue] = {}
-        self._first: defaultdict[int, FirstAnswers] = defaultdict(FirstAnswers)
+        self._first_replies = first_replies
+        self._first: dict[int, FirstReplies] = {}
+        self._answered: dict[int, Query] = {}  # a query that the model has answered, by the model's id
         self._arrived: list[tuple[str, Write, Attempts]] = []
         self._committing = False
         self._empty: bool | None = None  # whether the store was empty when it was first read
@@ -206,6 +210,8 @@ class Dispatcher:
 
         try:
             stored = await self._stored(claimed)
+            if self._reuse != "only":
+                await self._first_of(model).add_stored((claimed[key], stored[key]) for key in stored)
             self._raise_if_ended()
         except BaseException as error:
             self._let_go(claimed)
@@ -213,7 +219,7 @@ class Dispatcher:
                 self.fail(error)
             raise
         for key in stored:
-            self._first[id(model)].add(stored[key])
+            self._note_answer(model, claimed[key], stored[key])
             self._resolve(key, Outcome(stored[key], cached=True))
         if stored and self._reuse != "only":
             self._limiters.of(model).breaker.known = True
@@ -242,6 +248,11 @@ class Dispatcher:
         return responses or {}
 
     # Asking
+
+    def _first_of(self, model: Model) -> FirstReplies:
+        if id(model) not in self._first:
+            self._first[id(model)] = self._first_replies(model)
+        return self._first[id(model)]
 
     async def _claimed(self, model: Model, waiting: dict[str, Query]) -> None:
         """Queue the keys that no other process asks, and wait for the others; we ask if that process dies."""
@@ -278,10 +289,10 @@ class Dispatcher:
 
         ``halt`` cannot reach responses that have arrived: they are committed.
         """
-        first_answers = self._first[id(queue.model)]
+        first_replies = self._first_of(queue.model)
         try:
             while queue.waiting and queue.tasks <= self._connections:
-                if (fatal := first_answers.objection(queue.model)) is not None:
+                if (fatal := first_replies.objection()) is not None:
                     self.fail(fatal)
                     return
                 key, query = queue.waiting.popleft()
@@ -304,8 +315,12 @@ class Dispatcher:
                     is_ours = isinstance(error, ModelError)
                     self._miss(key, str(error) if is_ours else f"{type(error).__name__}: {error}", attempts)
                 else:
-                    first_answers.add(response)
+                    self._note_answer(queue.model, query, response)
                     self._keep(queue.origin, key, query, response, attempts)
+                    try:
+                        await first_replies.add(query, response)
+                    except StoreError as error:
+                        self.fail(error)
         finally:
             queue.tasks -= 1
 
@@ -318,74 +333,109 @@ class Dispatcher:
             BudgetError: no further call may be made.
             StoreError: the limits of the run can no longer be kept.
         """
-        request, breaker = Request.of(query), queue.endpoint.breaker
+        request, (limiter, breaker) = Request.of(query), queue.endpoint
         while not self.ended:
-            try:
-                return await self._call(queue, request, attempts)
-            except FatalModelError:
-                raise
-            except RetryableModelError as error:
-                pause = 0.0 if error.at_once else await breaker.failed(key, error, attempts)
-                if pause:
-                    queue.tasks -= 1
-                    self._start_tasks(queue)  # meanwhile another task asks in place of this one
-                    try:
-                        await self._retry.sleep(pause)
-                    finally:
-                        queue.tasks += 1
-            except ModelError as error:
-                if await breaker.rejected(error):
-                    # Wait for the calls in flight: one answer shows that not every query fails.
-                    queue.endpoint.limiter.hold()
-                    if self._in_flight:
-                        await asyncio.wait(self._in_flight.values(), timeout=self._retry.grace)
-                    queue.endpoint.limiter.release()
-                    if (fatal := await breaker.fatal_rejection(error)) is not None:
-                        raise fatal from error
-                raise
+            pause = 0.0
+            # A failure is counted before its slot is free: the next call depends on it.
+            async with self._limiters.own(queue.model), limiter:
+                try:
+                    return await self._call(queue, request, attempts)
+                except FatalModelError:
+                    raise
+                except RetryableModelError as error:
+                    pause = 0.0 if error.at_once else await breaker.failed(key, error, attempts)
+                except ModelError as error:
+                    return await self._rejected(queue, error)
+            if pause:
+                queue.tasks -= 1
+                self._start_tasks(queue)  # meanwhile another task asks in place of this one
+                try:
+                    await self._retry.sleep(pause)
+                finally:
+                    queue.tasks += 1
         raise asyncio.CancelledError
 
+    async def _rejected(self, queue: Queue, error: ModelError) -> Response:
+        """Count a rejection; returns the reply that it amounts to if the endpoint answers other prompts.
+
+        Raises:
+            ModelError: the rejection.
+            FatalModelError: the endpoint rejects every query.
+        """
+        limiter, breaker = queue.endpoint
+        is_over, answers = await breaker.rejected(error)
+        if breaker.known:
+            limiter.open()
+        reply = error.reply if isinstance(error, RejectedRequestError) else None
+        if is_over:
+            # Wait for the calls in flight: one answer shows that not every query fails.
+            limiter.hold()
+            if self._in_flight:
+                await asyncio.wait(self._in_flight.values(), timeout=self._retry.grace)
+            limiter.release()
+            async with queue.checking:
+                fatal = await breaker.fatal_rejection(error)
+                if fatal is not None and not await self._still_answers(queue):
+                    raise fatal from error
+            answers = True
+        if reply is not None and (answers or await self._still_answers(queue)):
+            return reply
+        raise error
+
+    async def _still_answers(self, queue: Queue) -> bool:
+        """Ask once more what the model has answered: a run may have only rejected prompts left to ask."""
+        if (query := self._answered.get(id(queue.model))) is None:
+            return False
+        try:
+            await self._call(queue, Request.of(query), Attempts())
+        except ModelError:
+            return False
+        return True
+
+    def _note_answer(self, model: Model, query: Query, response: Response) -> None:
+        if response.finish != "filtered":
+            self._answered.setdefault(id(model), query)
+
     async def _call(self, queue: Queue, request: Request, attempts: Attempts) -> Response:
-        """Call once, when it is this query's turn."""
+        """Call once, in the query's slot."""
         (limiter, breaker), task = queue.endpoint, asyncio.current_task()
         assert task is not None  # noqa: S101  # a coroutine runs in one
-        async with self._limiters.own(queue.model), limiter:
-            grant = await self._budget.take(queue.model, request)
-            self._counters.asked += 1
-            attempts.calls += 1
-            began = self._retry.clock()
-            response: Response | None = None
-            billable = counted = True
-            self._in_flight[task] = asyncio.get_running_loop().create_future()
-            try:
-                response = priced(await queue.model.ask(request), self._price(queue.model), queue.secrets)
-            except ModelError as error:
-                billable, counted = error.billable, error.counted
-                if isinstance(error, RetryableModelError):
-                    if error.probe is not None:
-                        response = priced(error.probe, self._price(queue.model), queue.secrets)
-                        attempts.probes.append(response)
-                    if error.throttled:
-                        limiter.throttled(began)
-                    if error.throttled or error.retry_after:
-                        breaker.put_off(error.retry_after or 0.0, throttled=error.throttled)
-                raise
-            except asyncio.CancelledError:
-                raise
-            except BaseException as error:  # a user's model may raise anything
-                line = f"{type(error).__name__}: {error}"
-                raise RejectedRequestError(line, cause=Cause.raised(error)) from error
-            finally:
-                self._in_flight.pop(task).set_result(None)
-                if counted:
-                    self._budget.settle(grant, response, billable=billable)
-                else:
-                    self._counters.asked -= 1
-                    attempts.calls -= 1
-                    self._budget.give_back(grant)
-            breaker.answered()
-            limiter.succeeded()
-            return response
+        grant = await self._budget.take(queue.model, request)
+        self._counters.asked += 1
+        attempts.calls += 1
+        began = self._retry.clock()
+        response: Response | None = None
+        billable = counted = True
+        self._in_flight[task] = asyncio.get_running_loop().create_future()
+        try:
+            response = priced(await queue.model.ask(request), self._price(queue.model), queue.secrets)
+        except ModelError as error:
+            billable, counted = error.billable, error.counted
+            if isinstance(error, RetryableModelError):
+                if error.probe is not None:
+                    response = priced(error.probe, self._price(queue.model), queue.secrets)
+                    attempts.probes.append(response)
+                if error.throttled:
+                    limiter.throttled(began)
+                if error.throttled or error.retry_after:
+                    breaker.put_off(error.retry_after or 0.0, throttled=error.throttled)
+            raise
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # a user's model may raise anything
+            line = f"{type(error).__name__}: {error}"
+            raise RejectedRequestError(line, cause=Cause.raised(error)) from error
+        finally:
+            self._in_flight.pop(task).set_result(None)
+            if counted:
+                self._budget.settle(grant, response, billable=billable)
+            else:
+                self._counters.asked -= 1
+                attempts.calls -= 1
+                self._budget.give_back(grant)
+        breaker.answered()
+        limiter.succeeded()
+        return response
 
     def _ask(self, coroutine: Coroutine[object, object, None], keys: Iterable[str] = ()) -> None:
         """Run a coroutine that asks until ``halt``; keys that it still holds when it ends are given up."""

@@ -12,7 +12,7 @@ from pytest_factorfair.domain import Exchange, Health, Query, Reuse
 from pytest_factorfair.engine.batching import Batching, Plan
 from pytest_factorfair.engine.budget import Budget, Estimate
 from pytest_factorfair.engine.dispatcher import Counters, Dispatcher, Failure, PriceOf
-from pytest_factorfair.engine.endpoint import Limiters
+from pytest_factorfair.engine.endpoint import FirstReplies, Judge, Limiters
 from pytest_factorfair.engine.limits import Limits, LocalLimits
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.engine.retry import Retry
@@ -33,7 +33,8 @@ class Engine:
     which stored answers to take. ``limits`` are those of the run, and
     ``estimate`` is the most that a call may cost by its price list; without limits the engine is a run of its
     own. ``price`` is the price of a model's answers; those by batch have ``batch_price`` and
-    ``batch_estimate``.
+    ``batch_estimate``. If none of the ``first_replies`` of a model can be used, the
+    run ends; ``judge`` returns what judges them once it is there, see ``FirstReplies``.
     Methods may be called from any thread. The caller closes the store and the limits, after the engine.
 
     Raises:
@@ -53,6 +54,8 @@ class Engine:
         price: PriceOf = prices.of,
         batch_price: PriceOf = prices.of,
         batch_estimate: Estimate = lambda _model, _request: None,
+        judge: Callable[[], Judge | None] = lambda: None,
+        first_replies: int = 0,
     ) -> None:
         if connections < 1:
             raise InputError(f"{connections} connections: there must be 1 or more")
@@ -68,6 +71,9 @@ class Engine:
             counters=self._counters,
             price=price,
             reuse=reuse,
+            first_replies=lambda model: FirstReplies(
+                model, used, judge=judge, ended=lambda: self._dispatcher.ended, most=first_replies
+            ),
         )
         self._batching = Batching(
             store,

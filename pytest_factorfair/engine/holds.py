@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import AccountEntry, CallRequest, Delay, Grant, Query, Request, Response, Stop
+from pytest_factorfair.domain import AccountEntry, CallRequest, Delay, Grant, Request, Response, Stop
 
 if TYPE_CHECKING:
     from pytest_factorfair.engine.budget import Estimate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Holds:
-    """The grants of lines by key. A line is a call when it is sent, and not in flight at the end of a run."""
+    """Budget reserved for lines of batches, by key; a line counts as a call once sent, never as in flight."""
 
     def __init__(self, store: Store, limits: Limits, retry: Retry, estimate: Estimate) -> None:
         self._store = store
@@ -28,7 +28,7 @@ class Holds:
         self._grants: dict[str, Grant] = {}
         self._adopted: set[str] = set()
 
-    async def take(self, model: Model, queries: Mapping[str, Query]) -> tuple[int, Delay | Stop | None]:
+    async def take(self, model: Model, requests: Mapping[str, Request]) -> tuple[int, Delay | Stop | None]:
         """Hold the most that lines can cost.
 
         Returns how many of them may be sent, in their order, and why no more.
@@ -36,24 +36,22 @@ class Holds:
         clock, probe = self._retry.clock(), self._retry.probe
         asked = [
             self._limits.take(
-                CallRequest(
-                    model.endpoint, self._estimate(model, Request.of(query)), clock, probe, batched=True
-                )
+                CallRequest(model.endpoint, self._estimate(model, request), clock, probe, batched=True)
             )
-            for query in queries.values()
+            for request in requests.values()
         ]
         decisions = [
             await asyncio.wrap_future(decision) if isinstance(decision, Future) else decision
             for decision in asked
         ]
         held, refusal = len(decisions), None
-        for number, (key, decision) in enumerate(zip(queries, decisions, strict=True)):
+        for number, (key, decision) in enumerate(zip(requests, decisions, strict=True)):
             if isinstance(decision, Grant):
                 self._grants[key] = decision
                 self._limits.settle(AccountEntry(in_flight=-1))
             elif refusal is None:
                 held, refusal = number, decision
-        self.free([*queries][held:], unsent=True)
+        self.free([*requests][held:], unsent=True)
         return held, refusal
 
     def adopt(self, row: BatchRow) -> None:
@@ -79,6 +77,17 @@ class Holds:
             tokens = response.tokens_in or 0, response.tokens_out or 0
             entry = AccountEntry.settled(grant, cost, *tokens, billed=response.cost)
             self._limits.settle(entry._replace(in_flight=0, batched=1, batch_cost=cost or 0.0))
+
+    def bill(self, keys: Iterable[str], cost: float | None) -> None:
+        """Enter lines that the service completed and that cannot be read.
+
+        ``cost`` is what one of them probably cost; None is the most that it can.
+        """
+        for key in keys:
+            if (grant := self._grants.pop(key, None)) is not None:
+                amount = grant.estimate if cost is None else cost
+                entry = AccountEntry.settled(grant, amount)
+                self._limits.settle(entry._replace(in_flight=0, unreadable=1, batch_cost=amount or 0.0))
 
     def free(self, keys: Iterable[str], *, unsent: bool = False) -> None:
         """Enter that lines cost nothing; ``unsent`` ones were no calls either."""

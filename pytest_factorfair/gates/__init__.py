@@ -6,30 +6,29 @@ text → parse → gate, default → expand → gates; check before a call is ma
 from pytest_factorfair.gates.comparison import boards, changes
 from pytest_factorfair.gates.evidence import LOST, enough
 from pytest_factorfair.gates.expression import cautions, check, expand, parse, recommended
-from pytest_factorfair.gates.judge import Ruling, Terms, check_floors, judge, possible, rule
+from pytest_factorfair.gates.judge import Ruling, Terms, judge, judged_scores, possible, rule
 from pytest_factorfair.gates.release import Obstacle, release, unjudged
-from pytest_factorfair.gates.waivers import Waiver, unused, waivers
+from pytest_factorfair.gates.waivers import check_waivers, waivers
 
 __all__ = [
     "LOST",
     "Obstacle",
     "Ruling",
     "Terms",
-    "Waiver",
     "boards",
     "cautions",
     "changes",
     "check",
-    "check_floors",
+    "check_waivers",
     "enough",
     "expand",
     "judge",
+    "judged_scores",
     "parse",
     "possible",
     "recommended",
     "release",
     "rule",
     "unjudged",
-    "unused",
     "waivers",
 ]

@@ -13,7 +13,7 @@ from pytest_factorfair.gates.explanation import changed_in_words
 from pytest_factorfair.gates.threshold import ROUNDING_OF_CHANGES
 from pytest_factorfair.protocols import benchmarks
 from pytest_factorfair.protocols.combined import by_benchmark
-from pytest_factorfair.protocols.measurement import BaselineCounts, Cell, Counts, Moved
+from pytest_factorfair.protocols.measurement import BaselineCounts, Cell, Counts, Moved, attributed
 from pytest_factorfair.protocols.measuring import ComparedModel, ComparedScore, ModelComparison
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.bounds import BEYOND
@@ -181,11 +181,10 @@ def changes(
     Nothing is claimed about a change on which a regression gate would be inconclusive. Regressions come
     first, metrics without a better end last.
     """
-    all_moves = [
-        moves
-        for measuring, benchmark_counts in by_benchmark(counts)
-        for moves in [measuring.changes(benchmark_counts, baseline)]
-    ]
+    all_moves = []
+    for measuring, benchmark_counts in by_benchmark(counts):
+        with attributed(f"the changes of benchmark '{benchmark_counts[0].benchmark}'"):
+            all_moves.append(measuring.changes(benchmark_counts, baseline))
     moved = [(move, move[1].metric.better == "neither") for moves in all_moves for move in moves.scores]
     scores = _judged([move for move, apart in moved if not apart], alpha)
     parts = _judged([move for moves in all_moves for move in moves.parts], alpha)

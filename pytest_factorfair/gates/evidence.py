@@ -9,8 +9,11 @@ from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain import Gate, Judgement, plural
 from pytest_factorfair.gates.threshold import (
+    UNLIMITED,
     BoundedScore,
+    Extent,
     between,
+    clipped,
     fail_limit,
     meets,
     one_of_many,
@@ -19,8 +22,16 @@ from pytest_factorfair.gates.threshold import (
     undecided,
     violates,
 )
-from pytest_factorfair.protocols.measurement import ALLOWED, LEAST_MASS, Cell, Measurement, TopicKey
+from pytest_factorfair.protocols.measurement import (
+    ALLOWED,
+    LEAST_MASS,
+    Cell,
+    Measurement,
+    TopicKey,
+    checked_estimate,
+)
 from pytest_factorfair.protocols.metric import Metric
+from pytest_factorfair.statistics.bounds import quantile, wilson
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving
 
@@ -46,7 +57,7 @@ class GatedScore:
     def estimate(self) -> Estimate:
         if self.unmatched:
             return MISSING
-        return NOTHING if self.measurement is None else self.measurement.estimate
+        return NOTHING if self.measurement is None else checked_estimate(self.measurement)
 
     @property
     def topic_keys(self) -> frozenset[TopicKey]:
@@ -79,13 +90,15 @@ class GatedScore:
         return f": {driver}" if driver else ""
 
     @property
-    def signed(self) -> bool:
-        """Whether the score may be below 0."""
-        return self.gate.regression or (self.measurement is not None and self.measurement.metric.signed)
+    def extent(self) -> Extent:
+        """The range of what is shown; a change is shown as it is."""
+        if self.gate.regression or self.measurement is None:
+            return UNLIMITED
+        return self.measurement.metric.declared_range
 
     def shown(self, number: float) -> float:
-        """A corrected score as reports show it: clipped to 0 to 1, which an unbiased estimate may leave."""
-        return number if self.signed else min(max(number, 0.0), 1.0)
+        """A corrected score as reports show it: within its range, which an unbiased estimate may leave."""
+        return clipped(number, self.extent)
 
 
 LOST = "answers are missing"
@@ -110,8 +123,9 @@ class Finding(NamedTuple):
 
     ``bounds`` is None if there is no value to show. ``bounded`` is whether the bounds were judged; ``chance``
     is the p value of a failure; ``curable`` is whether more answers may decide it, and ``lack`` is what it
-    needs. ``cause`` is that of the verdict. ``growth`` is the factor by which the queries of a topic must
-    grow if bounds need more.
+    needs. ``cannot_pass`` is whether too many answers are lost for it to pass, however many more are asked
+    for. ``cause`` is that of the verdict. ``growth`` is the factor by which the queries of a topic must grow
+    if bounds need more.
     """
 
     judgement: Judgement
@@ -122,6 +136,7 @@ class Finding(NamedTuple):
     curable: bool = False
     lack: Lack = ""
     cause: str = ""
+    cannot_pass: bool = False
     growth: Mapping[TopicKey, float] = MappingProxyType({})
 
 
@@ -131,12 +146,15 @@ def examine(score: GatedScore, alpha: float) -> Finding:
     if measurement is None:
         return Finding("not judged", "this run has no such score")
     metric = measurement.metric
+    if metric.level and (result := score.bounds(alpha)) is not None:
+        return _decided(score, result)
     part = part_of_level(measurement.cells, measurement.needed_at) if score.gate.regression else 1.0
     alpha *= part
     pooled = metric.missing == "bounded" and score.estimate.among is not None
     if not (metric.counts_losses or pooled) and (unanswered := empty(measurement.cells)) is not None:
         judgement: Judgement = "not judged" if score.estimate.n == 0 else "inconclusive"
-        return Finding(judgement, unanswered, lack="replies", cause=LOST)
+        lost = surely_lost(metric, measurement.cells, alpha)
+        return Finding(judgement, unanswered, lack="replies", cause=LOST, cannot_pass=lost)
     bounds = score.bounds(alpha)
     if bounds is None:
         has_value = score.bounded and score.estimate.plugin is not None
@@ -145,17 +163,20 @@ def examine(score: GatedScore, alpha: float) -> Finding:
     needed = measurement.needed_at(alpha)
     if score.bounded and (shortage := too_few(measurement.cells, needed)) is not None:
         cause, where = shortage
-        reason = f"{cause} {where}; {score_and_limit(score.gate, bounds, signed=score.signed)}"
+        reason = f"{cause} {where}; {score_and_limit(score.gate, bounds, extent=score.extent)}"
         growth = {
             key: _growth(cell, needed)
             for cell in _undersampled(measurement.cells, needed)
             for key in cell.topic_keys
         }
-        finding = Finding("inconclusive", reason, bounds, curable=True, lack="queries", cause=cause)
-        return finding._replace(growth=growth)
+        hopeless = _cannot_pass(score, measurement, bounds, alpha)
+        finding = Finding("inconclusive", reason, bounds, curable=not hopeless, lack="queries", cause=cause)
+        return finding._replace(growth=growth, cannot_pass=hopeless)
     missing = too_many_missing(metric, measurement.cells)
     finding = _decided(score, bounds) if missing is None else _at_worst(score, measurement, bounds, missing)
     if missing is not None and finding.judgement == "inconclusive":
+        hopeless = _cannot_pass(score, measurement, bounds, alpha)
+        finding = finding._replace(curable=finding.curable and not hopeless, cannot_pass=hopeless)
         if too_little_mass(metric, measurement.cells) is not None:
             finding = finding._replace(lack="mass", cause=LITTLE_MASS)
         else:
@@ -170,14 +191,17 @@ def corrected(
 ) -> tuple[Finding, ...]:
     """The findings after Holm's correction: failures that do not survive become inconclusive.
 
-    Each was judged at its own level, so its p value is divided by that level before they are compared.
+    Each was judged at its own level, so its p value is divided by that level before they are compared. Tests
+    with a level of their own leave the others the rest of the error rate.
     """
+    tests = {score.measurement.metric for score in scores if score.measurement is not None}
+    rest = 1.0 - sum(metric.level for metric in tests) / ALPHA
     family = sum(finding.bounded for finding in findings)
     chances = [
         None if finding.chance is None else finding.chance / level
         for finding, level in zip(findings, levels, strict=True)
     ]
-    significant = surviving(chances, of=family, alpha=1.0)
+    significant = surviving(chances, of=family, alpha=rest)
     return tuple(
         finding if holds or finding.chance is None else unclear(finding, score, family)
         for finding, holds, score in zip(findings, significant, scores, strict=True)
@@ -190,7 +214,7 @@ def unclear(failure: Finding, score: GatedScore, family: int) -> Finding:
         return failure
     return failure._replace(
         judgement="inconclusive",
-        reason=one_of_many(score.gate, failure.bounds, family, signed=score.signed) + score.driver,
+        reason=one_of_many(score.gate, failure.bounds, family, extent=score.extent) + score.driver,
         curable=True,
         lack="clarity",
         cause=f"{WRONG_SIDE}, but among {family} gates that can be chance",
@@ -203,7 +227,7 @@ def _decided(score: GatedScore, bounds: BoundedScore, *, widened: float = 0.0) -
     if meets(gate, bounds):
         return Finding("passed", _relation(score, bounds), bounds, score.bounded)
     if not violates(gate, bounds):
-        reason = undecided(gate, bounds, signed=score.signed) + score.driver
+        reason = undecided(gate, bounds, extent=score.extent) + score.driver
         return Finding(
             "inconclusive", reason, bounds, score.bounded, curable=True, lack="answers", cause=TOO_CLOSE
         )
@@ -235,7 +259,7 @@ def _at_worst(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
     worst = BoundedScore(bounds.value, bounds.low - ends.fall, bounds.high + ends.rise)
     far = worst.high - bounds.high if score.gate.comparison == ">=" else bounds.low - worst.low
     finding = _decided(score, worst, widened=far)
-    relation_text = between(score.gate, worst, signed=score.signed)
+    relation_text = between(score.gate, worst, extent=score.extent)
     reason = _undecided_score(score, bounds, f"{missing}; {relation_text} if they are counted either way")
     # More answers may decide it if the missing ones alone leave it on one side.
     centre = BoundedScore(bounds.value, bounds.value - ends.fall, bounds.value + ends.rise)
@@ -243,14 +267,34 @@ def _at_worst(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
     return finding._replace(reason=reason, bounds=bounds, curable=curable)
 
 
+def _cannot_pass(score: GatedScore, measurement: Measurement, bounds: BoundedScore, alpha: float) -> bool:
+    """Whether the lost answers alone keep a score from passing: at its better bound they are still too many.
+
+    Then no number of further answers lets it pass, if as many of them are lost.
+    """
+    metric = measurement.metric
+    in_bounds = metric.missing == "bounded"  # its bounds are those of the worst case
+    if not surely_lost(metric, measurement.cells, alpha) or (in_bounds and score.gate.regression):
+        return False
+    compared = score.gate.regression or metric.counts_losses
+    ends = None if compared else measurement.if_missing(bounded=score.bounded)
+    if ends is None:
+        return True
+    above = score.gate.comparison == "<="
+    at_best = bounds.low + ends.rise if above else bounds.high - ends.fall
+    if in_bounds:
+        at_best += ends.fall if above else -ends.rise
+    return not meets(score.gate, BoundedScore(at_best, at_best, at_best))
+
+
 def _undecided_score(score: GatedScore, bounds: BoundedScore, doubt: str) -> str:
     """The score and its limit, followed by what leaves it in doubt."""
-    return f"{score_and_limit(score.gate, bounds, signed=score.signed)}; {doubt}"
+    return f"{score_and_limit(score.gate, bounds, extent=score.extent)}; {doubt}"
 
 
 def _relation(score: GatedScore, bounds: BoundedScore) -> str:
     possible_range = (None, None) if score.measurement is None else score.measurement.possible_range
-    return relation(score.gate, bounds, possible_range, signed=score.signed)
+    return relation(score.gate, bounds, possible_range, extent=score.extent)
 
 
 # Fewest answers of a cell for which bounds keep their error rates, even if answers hardly vary.
@@ -342,15 +386,30 @@ def too_many_missing(metric: Metric, cells: Sequence[Cell]) -> str | None:
     """
     if held := too_little_mass(metric, cells):
         return held
-    if metric.counts_losses:
-        cells = [cell._replace(refused=0, unparsed=0) for cell in cells]
-    worst = max(cells, key=lambda cell: cell.share)
+    worst = max(_missing(metric, cells), key=lambda cell: cell.share)
     if worst.share <= ALLOWED or metric.missing == "all counted":
         return None
     return (
         f"{worst.share:.1%} of the answers in {worst.name} are missing ({worst} of {worst.asked}); "
         f"{ALLOWED:.0%} are allowed"
     )
+
+
+def surely_lost(metric: Metric, cells: Sequence[Cell], alpha: float) -> bool:
+    """Whether a cell loses more answers than are allowed, and not by chance at this level."""
+    if metric.missing == "all counted":
+        return False
+    z = -quantile(alpha)
+    return any(
+        cell.lost and wilson(cell.share, cell.asked, z=z) > ALLOWED for cell in _missing(metric, cells)
+    )
+
+
+def _missing(metric: Metric, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells with the answers that a metric misses: rates count refused and unparsed ones."""
+    if metric.counts_losses:
+        return [cell._replace(refused=0, unparsed=0) for cell in cells]
+    return list(cells)
 
 
 def _more(cells: list[Cell]) -> str:

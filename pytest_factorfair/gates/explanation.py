@@ -67,6 +67,8 @@ def _few_losses(score: GatedScore, measurement: Measurement, bounds: BoundedScor
 
 def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> str:
     """The value in words, the value of a fair model, and the limit."""
+    if measurement.result:
+        return f"{_capital(measurement.result)}."
     gate = score.gate
     if isinstance(measurement, ScoreChange):
         allowed_change = f"a fall of {measurement.metric.label} by {abs(gate.threshold):g}"
@@ -78,7 +80,7 @@ def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
     limit_clause = f"the limit is {limit.amount}{limit.unit}"
     if _few_losses(score, measurement, bounds, finding):
         limit_clause = f"these are too few to rule out {limit.amount}{limit.unit}"
-    if measurement.metric.worsens(gate.comparison):
+    if measurement.metric.worsens(gate.comparison, gate.threshold):
         rises = (value < gate.threshold) == (float(current.amount) < float(limit.amount))
         end = "least" if rises == (gate.comparison == ">=") else "most"
         limit_clause = f"your gate wants at {end} {limit.amount}{limit.unit}"
@@ -127,6 +129,8 @@ def _worst(score: GatedScore, measurement: Measurement, finding: Finding) -> Seq
 def _next_step(score: GatedScore, measurement: Measurement, finding: Finding) -> str:
     """What to do if more answers are needed; else nothing."""
     match finding.lack:
+        case "answers" | "clarity" if not measurement.narrowed_by_repeats:
+            return "repeats of the same questions hardly help: add others, move the limit, or accept it"
         case "answers" | "clarity":
             return _more_answers(score, finding)
         case "queries":

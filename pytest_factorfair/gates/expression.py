@@ -12,7 +12,7 @@ from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling, Sele
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.protocols import benchmark_of, benchmarks
 from pytest_factorfair.protocols.combined import AnyMeasuring, by_benchmark, metrics, selected
-from pytest_factorfair.protocols.measurement import CORRECTED, Counts
+from pytest_factorfair.protocols.measurement import CORRECTED, Counts, attributed
 from pytest_factorfair.protocols.measuring import GateSet, Scope, filter_words
 from pytest_factorfair.protocols.metric import Sense
 
@@ -46,12 +46,18 @@ def parse(text: str) -> Gate:
             f"gate '{expression}': threshold '{parts.threshold}' is not a number like 0.8, .8 or 80%"
         )
     threshold = float(f"{match['number']}e-2" if match["percent"] else match["number"])
-    minimum = -1 if regression or metrics()[metric].signed else 0
-    if not minimum <= threshold <= 1:
+    lowest, highest = bounds(metric, regression=regression)
+    if not lowest <= threshold <= highest:
         likely = 2 <= threshold <= 100 and "%" not in expression  # noqa: PLR2004 - percent
         percent = f"; did you mean {threshold:g}%?" if likely else ""
-        raise InputError(f"gate '{expression}': threshold {threshold:g} is outside {minimum} to 1{percent}")
+        scale = f"{lowest:g} to {highest:g}"
+        raise InputError(f"gate '{expression}': threshold {threshold:g} is outside {scale}{percent}")
     return Gate(expression, metric, filters, comparison, threshold, regression)
+
+
+def bounds(metric: str, *, regression: bool) -> tuple[float, float]:
+    """The lowest and highest value of a metric, or of its change since a baseline."""
+    return (-1.0, 1.0) if regression else metrics()[metric].declared_range
 
 
 def _selection(expression: str, score: str) -> Selection:
@@ -244,7 +250,8 @@ def _held(
     measuring: AnyMeasuring, metric: str, words: Sequence[str], counts: Sequence[Counts]
 ) -> AbstractSet[str]:
     """All words that match the scores these words select; empty if they select none."""
-    scores = measuring.measure(metric, words, counts, CORRECTED)
+    with attributed(f"metric '{metric}'"):
+        scores = measuring.measure(metric, words, counts, CORRECTED)
     return frozenset[str]().union(*(score.held for score in scores))
 
 
@@ -254,8 +261,9 @@ def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
     for gate in gates:
         metric = all_metrics[gate.metric]
         score = f"regression({gate.metric})" if gate.regression else gate.metric
-        if metric.worsens(gate.comparison) and metric.sense(gate.comparison) is None:
-            yield f"gate '{gate.text}' fails a good model: of {score}, {metric.better} is better"
+        worsens = metric.worsens(gate.comparison, gate.threshold)
+        if worsens and metric.sense(gate.comparison) is None:
+            yield f"gate '{gate.text}' fails a good model: of {score}, {metric.best}"
         bound = f"{gate.comparison} {gate.threshold:g}"
         for sense, scope in _scopes(gate, counts):
             if scope.narrowed:

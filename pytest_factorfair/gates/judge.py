@@ -11,14 +11,13 @@ from math import floor
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict, plural
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict, Waiver, plural
 from pytest_factorfair.gates.evidence import Finding, GatedScore, corrected, examine, unclear
 from pytest_factorfair.gates.explanation import explained
 from pytest_factorfair.gates.levels import levels
-from pytest_factorfair.gates.waivers import Waiver, covering
+from pytest_factorfair.gates.waivers import JudgedScore, covering
 from pytest_factorfair.protocols import combined
-from pytest_factorfair.protocols.measurement import BaselineCounts, Counts, Estimation, TopicKey
+from pytest_factorfair.protocols.measurement import BaselineCounts, Counts, Estimation, TopicKey, attributed
 from pytest_factorfair.statistics.holm import ALPHA
 
 
@@ -51,11 +50,13 @@ class Ruling(NamedTuple):
     """A verdict, the topics that it rests on, and those where more answers may decide it.
 
     ``undecided`` has the factor by which the answers to a topic must grow if bounds need more; else it is 1.
+    ``cannot_pass`` is whether too many answers are lost for it to pass, however many more are asked for.
     """
 
     verdict: Verdict
     topic_keys: frozenset[TopicKey]
     undecided: Mapping[TopicKey, float]
+    cannot_pass: bool = False
 
 
 def judge(
@@ -126,7 +127,10 @@ def _alone(
     for name, score in zip(_names(scores), scores, strict=True):
         # A score that no further look adds to has one look, at the whole level.
         level = terms.alpha if score.topic_keys else ALPHA
-        finding = examine(score, level) if incomplete is None else Finding("not judged", incomplete)
+        finding = Finding("not judged", incomplete or "")
+        if incomplete is None:
+            with attributed(f"metric '{score.gate.metric}'"):
+                finding = examine(score, level)
         yield _ScoreFinding(name, score, finding, level)
 
 
@@ -180,12 +184,13 @@ def _ruling(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Ruling:
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
     """
     name, score, finding, level = examined
-    verdict = _verdict(score, name, finding, explain=explain, report=terms.report)
+    with attributed(f"metric '{score.gate.metric}'"):
+        verdict = _verdict(score, name, finding, explain=explain, report=terms.report)
     undecided = _undecided(score, finding, terms.alpha)
-    waiver = covering(terms.waivers, verdict)
+    waiver = covering(terms.waivers, JudgedScore(score.gate, score.words, name))
     if verdict.judgement != "failed" or waiver is None:
-        return Ruling(verdict, score.topic_keys, undecided)
-    if date.fromisoformat(waiver.until) < terms.today:
+        return Ruling(verdict, score.topic_keys, undecided, finding.cannot_pass)
+    if waiver.expired(terms.today.isoformat()):
         expired = _not_waived(verdict, f"waiver expired on {waiver.until}")
         return Ruling(expired, score.topic_keys, undecided)
     at_floor = replace(score, gate=replace(score.gate, threshold=waiver.floor))
@@ -196,7 +201,8 @@ def _ruling(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Ruling:
         return Ruling(replace(verdict, judgement="waived", reason=reason), score.topic_keys, undecided)
     lack = "it is beyond that" if covered.judgement == "failed" else "it may be beyond that"
     verdict = _not_waived(verdict, f"waiver covers it {reach}, and {lack}")
-    return Ruling(verdict, score.topic_keys, _undecided(at_floor, covered, terms.alpha))
+    undecided = _undecided(at_floor, covered, terms.alpha)
+    return Ruling(verdict, score.topic_keys, undecided, covered.cannot_pass)
 
 
 def _not_waived(verdict: Verdict, waiver: str) -> Verdict:
@@ -215,34 +221,27 @@ def _undecided(score: GatedScore, finding: Finding, alpha: float) -> Mapping[Top
     return {key: finding.growth.get(key, 1.0) for key in topic_keys}
 
 
-def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) -> None:
-    """Refuse a waiver with a floor that is not beyond its gate's threshold: it would waive nothing.
-
-    ``counts`` may be those of a run that has asked nothing yet.
-
-    Raises:
-        InputError: one line with both numbers.
-    """
-    scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
-    for score, name in zip(scores, _names(scores), strict=True):
-        verdict = _verdict(score, name, Finding("not judged", ""), explain=False)
-        waiver = covering(terms.waivers, verdict)
-        beyond, sign = ("below", 1) if score.gate.comparison == ">=" else ("above", -1)
-        if waiver is not None and sign * (verdict.threshold - waiver.floor) <= 0:
-            raise InputError(
-                f"the waiver for '{waiver.gate}': its floor {waiver.floor:g} is not {beyond} the threshold "
-                f"{verdict.threshold:g} of {verdict.subject}"
-            )
+def judged_scores(gates: Iterable[Gate], counts: Sequence[Counts]) -> tuple[JudgedScore, ...]:
+    """The scores that gates judge; ``counts`` may be those of a run that has asked nothing yet."""
+    scores = [
+        GatedScore(gate, measurement, measurement.words, bounded=False)
+        for gate in dict.fromkeys(gates)
+        for measurement in combined.selected(gate, counts, Estimation())
+    ]
+    names = _names(scores)
+    return tuple(
+        JudgedScore(score.gate, score.words, name) for score, name in zip(scores, names, strict=True)
+    )
 
 
 def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[GatedScore]:
     """The scores that a gate covers, or their changes; a single empty one if there are none."""
     measurements = combined.selected(gate, counts, terms.estimation)
-    bounded = terms.estimator == "corrected"
     if not measurements or (gate.regression and terms.baseline is None):
         yield GatedScore(gate, None, gate.filters, bounded=False)
         return
     for measurement in measurements:
+        bounded = terms.estimator == "corrected" and not measurement.metric.level
         if not gate.regression or terms.baseline is None:
             yield GatedScore(gate, measurement, measurement.words, bounded=bounded)
         elif (moved := measurement.change_from(terms.baseline)) is not None:

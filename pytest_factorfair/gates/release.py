@@ -6,20 +6,22 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Gate, ReleaseVerdict, Verdict, listed, plural
+from pytest_factorfair.domain import Declining, Gate, ReleaseVerdict, Verdict, listed, plural
 from pytest_factorfair.gates.evidence import TOO_CLOSE, WRONG_SIDE
 from pytest_factorfair.gates.expression import parse
 from pytest_factorfair.protocols.combined import by_benchmark, metrics, selected
 from pytest_factorfair.protocols.measurement import Counts, Estimation
 
 
-def release(
+def release(  # noqa: PLR0913 - a release is the sum of many things
     verdicts: Sequence[Verdict],
     unjudged: Sequence[str],
     *,
+    unreadable: Sequence[str] = (),
     obstacle: Obstacle | None = None,
     tolerated: bool = False,
     deferred: str = "",
+    declining: Sequence[Declining] = (),
 ) -> ReleaseVerdict | None:
     """The verdict on the release; None if no gate is declared.
 
@@ -29,9 +31,11 @@ def release(
     Args:
         verdicts: of all declared gates.
         unjudged: parts and contexts that no gate judges.
+        unreadable: the ids of cases that lost most of their answers, which fails their tests.
         obstacle: why the run left gates undecided, and what to do about it.
         tolerated: whether an undecided release lets the run pass.
         deferred: why this run judges nothing on purpose; empty if it judges.
+        declining: how much models declined to judge.
     """
     if deferred:
         next_step = obstacle.remedy if obstacle else ""
@@ -39,28 +43,41 @@ def release(
     if not verdicts:
         return None
     judged = Counter(verdict.judgement for verdict in verdicts)
+    declined = [of.sentence for of in declining]
     gates = plural(len(verdicts), "gate")
     if judged["failed"]:
         failed = [verdict for verdict in verdicts if verdict.judgement == "failed"]
         counts = f"{judged['failed']} of {gates} failed"
-        advice = f"Do not ship it: {_why(failed, 'failed')}"
+        advice = " ".join((f"Do not ship it: {_why(failed, 'failed')}", *declined))
         return ReleaseVerdict("FAIL", counts, advice, fails=True, next_step=_next_step(failed))
     not_passed = [
         f"{judged[name]} {name}" for name in ("inconclusive", "not judged", "waived") if judged[name]
     ]
     passed = f"{judged['passed']} of {gates}" if not_passed else f"{'all ' * (len(verdicts) > 1)}{gates}"
+    if unreadable:
+        not_passed.append(f"{plural(len(unreadable), 'case')} unreadable")
     counts = ", ".join([f"{passed} passed", *not_passed])
-    if judged["inconclusive"] or judged["not judged"]:
+    if judged["inconclusive"] or judged["not judged"] or unreadable:
         start = 'Not decided, which undecided = "warn" accepts' if tolerated else "Do not ship it yet"
         undecided = [verdict for verdict in verdicts if verdict.judgement in ("inconclusive", "not judged")]
-        why = f"{obstacle.why}." if obstacle else _why(undecided, "undecided")
-        next_step = obstacle.remedy if obstacle else _next_step(undecided)
-        return ReleaseVerdict("UNDECIDED", counts, f"{start}: {why}", not tolerated, next_step)
+        if obstacle and undecided:
+            why, next_step = f"{obstacle.why}.", obstacle.remedy
+        elif undecided:
+            why, next_step = _why(undecided, "undecided"), _next_step(undecided)
+        else:
+            lost = "loses more than half of its answers, and no gate fails for it"
+            why, next_step = f"{_some(unreadable)} {lost}.", f"factorfair show {unreadable[0]}"
+        advice = " ".join((f"{start}: {why}", *declined))
+        return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step)
     if unjudged:
         counts += f"; no gate judges {', '.join(unjudged)}"
-    return ReleaseVerdict(
-        "PASS WITH WAIVERS" if judged["waived"] else "PASS", counts, _praise(verdicts), fails=False
-    )
+    advice = " ".join((_praise(verdicts, declining), *declined))
+    return ReleaseVerdict("PASS WITH WAIVERS" if judged["waived"] else "PASS", counts, advice, fails=False)
+
+
+def _some(cases: Sequence[str]) -> str:
+    """The first of these cases, and how many there are more."""
+    return f"case {cases[0]}" if len(cases) == 1 else f"each of {len(cases)} cases, such as {cases[0]},"
 
 
 class Obstacle(NamedTuple):
@@ -125,8 +142,15 @@ MOST_VIRTUES = 4
 """Things that a model did well that the advice names."""
 
 
-def _praise(verdicts: Sequence[Verdict]) -> str:
-    """The virtues of the model that its gates show, and the failures that were waived."""
+MOSTLY = 0.5
+"""The share of declined judgements from which nothing is said about how a model judges."""
+
+
+def _praise(verdicts: Sequence[Verdict], declining: Sequence[Declining]) -> str:
+    """The virtues of the model that its gates show, and the failures that were waived.
+
+    A model that declined most judgements shows no virtue in them.
+    """
     declared = metrics()
     passed = [parse(verdict.gate) for verdict in verdicts if verdict.judgement == "passed"]
     good = {"higher": ">=", "lower": "<="}
@@ -135,7 +159,7 @@ def _praise(verdicts: Sequence[Verdict]) -> str:
         for gate in passed
         if not gate.regression and gate.comparison == good.get(declared[gate.metric].better)
     )
-    did = [virtue for virtue in virtues if virtue]
+    did = [virtue for virtue in virtues if virtue and not any(of.share >= MOSTLY for of in declining)]
     if any(gate.regression for gate in passed):
         did.append("got no worse since the former run")
     total = [f"passes {plural(len(passed), 'gate')} in all"] if len(did) > MOST_VIRTUES else []

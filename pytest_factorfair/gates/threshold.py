@@ -5,7 +5,8 @@ Rounded numbers stay on their side of the threshold.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from math import inf
+from typing import NamedTuple, TypeAlias
 
 from pytest_factorfair.domain import Gate
 
@@ -51,6 +52,17 @@ def fail_limit(gate: Gate) -> float:
     return max(gate.threshold, 0.0) if gate.comparison == ">=" else min(gate.threshold, 0.0)
 
 
+Extent: TypeAlias = tuple[float, float]
+"""The lowest and the highest value that is shown."""
+
+UNLIMITED: Extent = (-inf, inf)
+
+
+def clipped(number: float, extent: Extent) -> float:
+    """A score or a bound within the extent of its metric."""
+    return min(max(number, extent[0]), extent[1])
+
+
 DIGITS = range(3, 13)
 RELATIONS = {
     (">=", True): "is at least",
@@ -61,7 +73,7 @@ RELATIONS = {
 
 
 def relation(
-    gate: Gate, bounds: BoundedScore, possible_range: tuple[float | None, float | None], *, signed: bool
+    gate: Gate, bounds: BoundedScore, possible_range: tuple[float | None, float | None], *, extent: Extent
 ) -> str:
     """Say on which side of the threshold a score lies: ``0.930 (0.918 to 0.942) is below 0.970``.
 
@@ -69,48 +81,48 @@ def relation(
     """
     passes = meets(gate, bounds)
     threshold = _threshold(gate.threshold if passes else fail_limit(gate))
-    value = valued(gate, bounds, signed=signed)
+    value = valued(gate, bounds, extent=extent)
     return f"{value} {RELATIONS[gate.comparison, passes]} {threshold}{_range(gate, possible_range)}"
 
 
-def undecided(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
+def undecided(gate: Gate, bounds: BoundedScore, *, extent: Extent) -> str:
     """Say that a score is undecided: ``0.958 (0.948 to 0.968) is too close to 0.960 to tell``."""
-    return f"{valued(gate, bounds, signed=signed)} is too close to {_threshold(gate.threshold)} to tell"
+    return f"{valued(gate, bounds, extent=extent)} is too close to {_threshold(gate.threshold)} to tell"
 
 
-def score_and_limit(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
+def score_and_limit(gate: Gate, bounds: BoundedScore, *, extent: Extent) -> str:
     """The score and its limit: ``0.958 (0.948 to 0.968), limit 0.960``."""
-    return f"{valued(gate, bounds, signed=signed)}, limit {_threshold(gate.threshold)}"
+    return f"{valued(gate, bounds, extent=extent)}, limit {_threshold(gate.threshold)}"
 
 
-def one_of_many(gate: Gate, bounds: BoundedScore, gates: int, *, signed: bool) -> str:
+def one_of_many(gate: Gate, bounds: BoundedScore, gates: int, *, extent: Extent) -> str:
     """Say that a failure is not significant among all gates.
 
     ``0.955 (0.949 to 0.959) is below 0.960, but not clearly enough for one of 7 gates``
     """
     side = f"{RELATIONS[gate.comparison, False]} {_threshold(fail_limit(gate))}"
-    return f"{valued(gate, bounds, signed=signed)} {side}, but not clearly enough for one of {gates} gates"
+    return f"{valued(gate, bounds, extent=extent)} {side}, but not clearly enough for one of {gates} gates"
 
 
-def between(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
+def between(gate: Gate, bounds: BoundedScore, *, extent: Extent) -> str:
     """The bounds: ``0.918 to 0.942``."""
-    _, low, high = _texts(gate, bounds, signed=signed)
+    _, low, high = _texts(gate, bounds, extent=extent)
     return f"{low} to {high}"
 
 
-def valued(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
+def valued(gate: Gate, bounds: BoundedScore, *, extent: Extent) -> str:
     """A score with its bounds, if it has any: ``0.930 (0.918 to 0.942)``."""
-    value, low, high = _texts(gate, bounds, signed=signed)
+    value, low, high = _texts(gate, bounds, extent=extent)
     return value if bounds.low == bounds.high else f"{value} ({low} to {high})"
 
 
-def _texts(gate: Gate, bounds: BoundedScore, *, signed: bool) -> list[str]:
+def _texts(gate: Gate, bounds: BoundedScore, *, extent: Extent) -> list[str]:
     """Value and bounds as text, with enough decimals to keep each on its side of the threshold."""
     sign = "+" if gate.regression else ""
-    numbers = [number if signed else min(max(number, 0.0), 1.0) for number in bounds]
+    numbers = [clipped(number, extent) for number in bounds]
     texts: list[str] = []
     for digits in DIGITS:
-        texts = [f"{number:{sign}.{digits}f}" for number in numbers]
+        texts = [f"{number:{sign}z.{digits}f}" for number in numbers]
         rounded = BoundedScore(*map(float, texts))
         if (meets(gate, rounded), violates(gate, rounded)) == (meets(gate, bounds), violates(gate, bounds)):
             break

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.batches import BatchLine, BatchState, BatchStatus
-from pytest_factorfair.models.http_batches import PAGE, HttpBatches, line_error, number, seconds
+from pytest_factorfair.models.http_batches import PAGE, HttpBatches, identifier, line_error, number, seconds
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError, complaint_in
 from pytest_factorfair.models.openai_format import encoded
 
@@ -56,7 +56,12 @@ class AnthropicBatches(HttpBatches):
             if server.key_from == "ANTHROPIC_AUTH_TOKEN"
             else {"x-api-key": server.key}
         )
-        headers = {"anthropic-version": VERSION, "User-Agent": "pytest-factorfair", **login}
+        headers = {
+            "anthropic-version": VERSION,
+            "User-Agent": "pytest-factorfair",
+            **login,
+            **server.own_headers,
+        }
         super().__init__(model, server, headers, "messages/batches")
 
     def encoded(self, line: BatchLine) -> bytes:
@@ -67,7 +72,7 @@ class AnthropicBatches(HttpBatches):
 
     async def create(self, name: str, file_id: str | None, lines: Sequence[BatchLine]) -> BatchStatus:  # noqa: ARG002  # no names
         body = b'{"requests":[%b]}' % b",".join(map(self.encoded, lines))
-        return self._batch(await self._call("POST", self._path, body=body))
+        return self._status(await self._post(self._path, body))
 
     async def find(
         self,
@@ -123,7 +128,7 @@ class AnthropicBatches(HttpBatches):
                 if counts.get("expired")
                 else BatchState.ENDED
             )
-        batch_id = str(fields.get("id") or "")
+        batch_id = identifier(fields.get("id"))
         return BatchStatus(
             batch_id,
             state,
@@ -165,11 +170,12 @@ def _completion(message: Mapping[str, Any]) -> Mapping[str, object]:
     usage: Mapping[str, object] = counted if isinstance(counted, dict) else {}
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     text = "".join(str(block.get("text")) for block in blocks if block.get("type") == "text")
+    others = {str(block.get("type")): True for block in blocks if block.get("type") != "text"}
     reason = str(message.get("stop_reason"))
     read = [number(usage.get(f"{kind}input_tokens")) for kind in ("", "cache_creation_", "cache_read_")]
     return {
         "model": message.get("model"),
-        "choices": [{"message": {"content": text}, "finish_reason": _FINISHES.get(reason, "stop")}],
+        "choices": [{"message": {**others, "content": text}, "finish_reason": _FINISHES.get(reason, "stop")}],
         "usage": {
             "prompt_tokens": sum(read) if "input_tokens" in usage else None,
             "completion_tokens": usage.get("output_tokens"),

@@ -30,11 +30,12 @@ SECRETS = ("api_key", "apikey", "token", "authorization", "password", "secret")
 class AcceptedValues:
     """The values that a field accepts, in ``words`` that complete the message "must be ...".
 
-    The text of a ``verbatim`` field is not parsed as JSON.
+    The text of a ``verbatim`` field is not parsed as JSON. "none" leaves out an ``omissible`` one.
     """
 
     words: str
     verbatim: bool = False
+    omissible: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,19 @@ class PassThrough:
     """Marks a field that collects ``FIELD.KEY=VALUE``; the run sets the keys in ``taken`` itself.
 
     With ``same_names``, a key that is also an argument of the provider must be given as that argument.
+    The values ``from_environment`` are names of environment variables, so keys may be those of secrets.
     """
 
     taken: frozenset[str] = frozenset()
     same_names: bool = False
+    from_environment: bool = False
 
 
 Number = int | float  # int first: pydantic must not turn 0 into 0.0, which would be another identity
 Temperature = Annotated[Number, Field(ge=0, le=100), AcceptedValues("a number from 0 to 100")]
+OmissibleTemperature = Annotated[
+    Number, Field(ge=0, le=100), AcceptedValues("a number from 0 to 100, or none", omissible=True)
+]
 Share = Annotated[Number, Field(gt=0, le=1), AcceptedValues("a number above 0 and at most 1")]
 Seconds = Annotated[
     Number, Field(gt=0, le=86400), AcceptedValues("a number of seconds, above 0 and at most 86400")
@@ -94,12 +100,13 @@ def read(
         if isinstance(marker, PassThrough)
     }
     fields = table.model_fields.keys() - passed_on
+    verbatim = tuple(f"{name}." for name, marker in passed_on.items() if marker.from_environment)
     defaults = {key: value for key, value in spec.defaults.items() if key in fields}
     values: dict[str, object] = {**defaults, **(preset or {})}
     for key, typed in spec.arguments.items():
         where = f"model '{spec.text}': argument '{key}'"
         conceal_keys(typed)
-        if key.rpartition(".")[2].lower() in SECRETS:
+        if key.rpartition(".")[2].lower() in SECRETS and not key.startswith(verbatim):
             raise InputError(
                 f"{where}: a secret given here would appear in the shell's history and in reports; "
                 "put it in an environment variable"
@@ -108,13 +115,16 @@ def read(
         if key not in fields and not collected:
             hint = f" ({next(iter(passed_on))}.{key}=... is passed on unchanged)" if passed_on else ""
             raise InputError(f"{where} is unknown{nearest(key, fields)}{hint}")
-        verbatim = key in fields and expected(table, key).verbatim
-        values[key] = typed if verbatim else _parsed(typed)
+        accepted = expected(table, key) if key in fields else AcceptedValues("")
+        values[key] = typed if accepted.verbatim or key.startswith(verbatim) else _parsed(typed)
+        if accepted.omissible and typed.lower() == "none":
+            values[key] = None
+            continue
         text = json.dumps(values[key], ensure_ascii=False)
         if utf8(text) != text:  # a lone surrogate, which Python produces for a byte that is not UTF-8
             raise InputError(f"{where} must be text in UTF-8, not {typed!a}")
         if key in fields and values[key] is None:
-            raise InputError(f"{where} must be {expected(table, key).words}, not '{typed}'")
+            raise InputError(f"{where} must be {accepted.words}, not '{typed}'")
     nested: dict[str, Any] = {key: value for key, value in values.items() if key in fields}
     for name, marker in passed_on.items():
         extra = {
@@ -146,11 +156,9 @@ def check_line(table: type[Arguments], entry: Mapping[str, object], where: str) 
     """Check the fields of a line of a file; messages begin with ``where``.
 
     Raises:
-        InputError: a field is unknown, has a wrong value or is missing.
+        InputError: a field has a wrong value or is missing.
     """
     for name in sorted(wrong_fields(table, entry)):
-        if name not in table.model_fields:
-            raise InputError(f"{where}: '{fit(name)}' is unknown{nearest(name, table.model_fields)}")
         accepted = expected(table, name).words
         raise InputError(f"{where}: '{name}' must be {accepted}, not {fit(repr(entry[name]))}")
     for name, field in table.model_fields.items():

@@ -18,6 +18,9 @@ from pytest_factorfair.models.openai_errors import ServiceError
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.protocol import Model
 
+ELSEWHERE = "leave --factorfair-batch out, or write the questions to files with --factorfair-batch=files:DIR"
+"""What to do about a service without batches."""
+
 
 @dataclass(frozen=True, slots=True)
 class BatchLine:
@@ -128,7 +131,8 @@ class BatchService(Protocol):
     async def create(self, name: str, file_id: str | None, lines: Sequence[BatchLine]) -> BatchStatus:
         """Create a batch; a service with files needs no lines.
 
-        If an error is raised, its ``billable`` is whether the batch may exist.
+        Its id is empty if the service confirms the creation without one. If an error is raised, its
+        ``billable`` is whether the batch may exist.
         """
         ...
 
@@ -147,7 +151,10 @@ class BatchService(Protocol):
         ...
 
     def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
-        """The results in any order. If the download is cut, an error is raised after the complete lines."""
+        """The results in any order, without lines that cannot be read.
+
+        If the download is cut, an error is raised after the complete lines.
+        """
         ...
 
     async def cancel(self, batch_id: str) -> None:

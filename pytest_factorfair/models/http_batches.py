@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from http import HTTPStatus
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,9 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models import openai_errors
-from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchStatus, account_of
+from pytest_factorfair.models.batches import ELSEWHERE, BatchLine, BatchReply, BatchStatus, account_of
 from pytest_factorfair.models.http_client import HttpClient, Reply
+from pytest_factorfair.models.openai_chat import ChatFormat
 from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError, ServiceError
 from pytest_factorfair.redaction import fit
 
@@ -60,10 +61,10 @@ class HttpBatches(ABC):
 
     async def check(self) -> None:
         try:
-            await self._call("GET", f"{self._path}?{self._page(0, '')}")
+            self._entries(await self._call("GET", f"{self._path}?{self._page(0, '')}"))
         except ModelError as error:
             if error.cause.detail == UNKNOWN_PATH:
-                raise self._absent(error) from None
+                raise self._absent(f"status {error.cause.detail}") from None
             # Of other errors, and a path that takes no GET, later calls tell whether they matter.
             if isinstance(error, FatalModelError) and error.cause.detail not in ABSENT:
                 raise
@@ -103,12 +104,13 @@ class HttpBatches(ABC):
         missing = set(ids)
         statuses = []
         if len(missing) > 1:
-            async for status in self._list():
-                if status.id in missing:
-                    statuses.append(status)
-                    missing.remove(status.id)
-                if not missing:
-                    break
+            with suppress(InputError):  # without a list, they are asked for one by one
+                async for status in self._list():
+                    if status.id in missing:
+                        statuses.append(status)
+                        missing.remove(status.id)
+                    if not missing:
+                        break
         for batch_id in sorted(missing):
             try:
                 statuses.append(self._batch(await self._call("GET", f"{self._path}/{batch_id}")))
@@ -118,12 +120,21 @@ class HttpBatches(ABC):
         return statuses
 
     async def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
+        unreadable = 0
         for path in self._sources(status):
-            url = f"{self._server.base_url}/{path}"
-            async for line in self._client.lines(url, headers=self._headers, failure=self._failure):
+            lines = self._client.lines(
+                self._server.url(path),
+                headers=self._headers,
+                failure=self._failure,
+                longest=ChatFormat.largest,
+            )
+            async for line in lines:
                 try:
                     fields = openai_errors.parsed(line)
-                except MalformedReplyError:  # what it would have answered counts as missing
+                except MalformedReplyError:
+                    unreadable += 1
+                    if unreadable > self.max_lines:  # no batch has as many
+                        return
                     continue
                 yield BatchReply(str(fields.get("custom_id")), self._reply(fields))
 
@@ -137,20 +148,16 @@ class HttpBatches(ABC):
     async def close(self) -> None:
         await self._client.close()
 
-    def _absent(self, error: ModelError) -> InputError:
+    def _absent(self, reason: str) -> InputError:
         """The error for a service without batches."""
-        return InputError(
-            f"model '{self._model}': {self.name} has no batches (status {error.cause.detail}): "
-            "leave --factorfair-batch out, or write the questions to files with --factorfair-batch=files:DIR"
-        )
+        return InputError(f"model '{self._model}': {self.name} has no batches ({reason}): {ELSEWHERE}")
 
     async def _list(self, since: float | None = None) -> AsyncIterator[BatchStatus]:
         """All batches, since a time if given: the order of a list is not documented."""
         last = ""
         for page in count():
             reply = await self._call("GET", f"{self._path}?{self._page(page, last)}")
-            entries = reply.get("data")
-            batches = [self._batch(entry) for entry in entries] if isinstance(entries, list) else []
+            batches = [self._batch(entry) for entry in self._entries(reply)]
             for status in batches:
                 if since is None or (status.created or since) >= since:
                     yield status
@@ -158,13 +165,24 @@ class HttpBatches(ABC):
                 return
             last = batches[-1].id
 
+    async def _post(self, path: str, body: bytes, *, kind: str = "application/json") -> dict[str, Any]:
+        """The reply to an upload or a creation.
+
+        Raises:
+            InputError: the server has no such path.
+        """
+        try:
+            return await self._call("POST", path, body=body, kind=kind)
+        except ModelError as error:
+            if error.cause.detail not in ABSENT:
+                raise
+            raise self._absent(f"status {error.cause.detail}") from None
+
     async def _call(
         self, method: str, path: str, *, body: bytes | None = None, kind: str = "application/json"
     ) -> dict[str, Any]:
         headers = {**self._headers, "Content-Type": kind}
-        reply = await self._client.request(
-            method, f"{self._server.base_url}/{path}", body=body, headers=headers
-        )
+        reply = await self._client.request(method, self._server.url(path), body=body, headers=headers)
         if not reply.succeeded:
             raise self._failure(reply)
         body = reply.body.lstrip()
@@ -172,6 +190,19 @@ class HttpBatches(ABC):
             return openai_errors.parsed(b'{"data":%b}' % body if body[:1] == b"[" else body)
         except MalformedReplyError as error:
             raise self._unreadable(str(error)) from None
+
+    def _entries(self, reply: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """The batches in a page of the list.
+
+        Raises:
+            InputError: the page has no such array, so that no batch could be found again.
+        """
+        entries = reply.get("data")
+        if entries is None and ("data" in reply or reply.get("total") == 0):
+            entries = []  # servers in Go write null, and Mistral leaves an empty array out
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise self._absent("its list of them has no array of batches")
+        return entries
 
     def _batch(self, fields: Mapping[str, Any]) -> BatchStatus:
         status = self._status(fields)
@@ -184,7 +215,8 @@ class HttpBatches(ABC):
         return RetryableModelError(f"{self._model}: {problem}", cause=Cause("reply"))
 
     def _failure(self, reply: Reply) -> ModelError:
-        return self._server.error(self._model, reply, absent="no such batch or file")
+        complaint = openai_errors.complaint(reply.body)
+        return self._server.error(self._model, reply, complaint, absent="no such batch or file")
 
 
 def line_error(status: int, complaint: Complaint, model: str) -> ServiceError:
@@ -196,12 +228,12 @@ def line_error(status: int, complaint: Complaint, model: str) -> ServiceError:
         if status
         else RetryableModelError(message, cause=Cause("status", "0"), billable=False)
     )
-    return ServiceError(
-        error,
-        complaint,
-        is_filtered=status in openai_errors.REFUSALS and complaint.is_filter,
-        adaptable=status == HTTPStatus.BAD_REQUEST,
-    )
+    return ServiceError(error, complaint, status=status)
+
+
+def identifier(value: object) -> str:
+    """An id as text; empty if the value is none."""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 def number(value: object) -> int:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pytest_factorfair.errors import (
+    TO_DO,
     Cause,
     FatalModelError,
     InputError,
@@ -19,19 +21,37 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models.openai_errors import REDIRECTS, named
-from pytest_factorfair.redaction import fit
+from pytest_factorfair.redaction import fit, shown_url
 
 if TYPE_CHECKING:
     import aiohttp
 
 SUCCESSES = range(200, 300)
+_CERTIFICATES = "name the file of its certificate authority in SSL_CERT_FILE"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def proxy(url: str) -> str | None:
     """The proxy that the environment sets for a URL; None without one."""
-    parts = urlsplit(url)
-    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    parts, proxies = urlsplit(url), getproxies()
+    host, address = parts.hostname or "", proxies.get(parts.scheme)
+    if not address or proxy_bypass(host) or _is_excluded(host, proxies.get("no", "")):
+        return None
+    return address if "://" in address else f"http://{address}"
+
+
+def through(address: str | None) -> str:
+    """A clause for messages that names a proxy; "" without one."""
+    return f" through the proxy {shown_url(address)}" if address else ""
+
+
+def _is_excluded(host: str, no_proxy: str) -> bool:
+    """Whether the host is an address in one of the networks in NO_PROXY, such as 10.0.0.0/8."""
+    for network in no_proxy.split(","):
+        with suppress(ValueError):  # a name
+            if ip_address(host) in ip_network(network.strip(), strict=False):
+                return True
+    return False
 
 
 def check_host(spec: str, url: str) -> None:
@@ -54,11 +74,12 @@ def check_host(spec: str, url: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A complete reply."""
+    """A complete reply; ``via`` is a clause that names the proxy through which it came, if any."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    via: str = ""
 
     @property
     def succeeded(self) -> bool:
@@ -94,14 +115,16 @@ class HttpClient:
             RejectedRequestError: the reply is larger than ``largest`` bytes.
         """
         async with self._response(method, url, body, headers) as response:
-            return await self._complete(response)
+            return await self._complete(response, url)
 
     async def lines(
-        self, url: str, *, headers: Mapping[str, str], failure: Callable[[Reply], Exception]
+        self, url: str, *, headers: Mapping[str, str], failure: Callable[[Reply], Exception], longest: int
     ) -> AsyncIterator[bytes]:
         """The lines of a reply as they arrive; ``failure`` is what to raise if it is no success.
 
-        The time-out limits how long the server is silent: the caller may take its time with each line.
+        A line of more than ``longest`` bytes is cut off there, and the reply after ``largest`` bytes more: a
+        small compressed file may hold a line that does not fit into memory. The time-out limits how long the
+        server is silent: the caller may take its time with each line.
 
         Raises:
             FatalModelError: the server's certificate is not trusted.
@@ -109,12 +132,14 @@ class HttpClient:
         """
         async with self._response("GET", url, None, headers, streamed=True) as response:
             if response.status not in SUCCESSES:
-                raise failure(await self._complete(response))
-            unfinished = b""
-            while not response.content.at_eof():
+                raise failure(await self._complete(response, url))
+            unfinished, excess = b"", 0
+            while excess <= self._largest and not response.content.at_eof():
                 *complete, unfinished = (unfinished + await response.content.readany()).split(b"\n")
                 for line in complete:
-                    yield line
+                    yield line[:longest]
+                excess += max(0, len(unfinished) - longest)
+                unfinished = unfinished[:longest]
             if unfinished:
                 yield unfinished
 
@@ -137,11 +162,8 @@ class HttpClient:
             )
         silence = aiohttp.ClientTimeout(connect=self._timeout, sock_read=self._timeout)
         timeout = silence if streamed else aiohttp.ClientTimeout(total=self._timeout)
+        via = self._via(url)
         try:
-            parts = urlsplit(url)
-            origin = f"{parts.scheme}://{parts.netloc}"
-            if origin not in self._proxies:
-                self._proxies[origin] = proxy(url)
             data = None if body is None else BytesIO(body)  # aiohttp sends bytes at once, which takes long
             async with self._session.request(
                 method,
@@ -150,21 +172,37 @@ class HttpClient:
                 headers=headers,
                 timeout=timeout,
                 allow_redirects=False,
-                proxy=self._proxies[origin],
+                proxy=self._proxy(url),
             ) as response:
                 yield response
         except TimeoutError:
-            message = f"{self.name}: no reply within {self._timeout:g} s"
+            message = f"{self.name}: no reply within {self._timeout:g} s{via}"
             raise RetryableModelError(message, cause=Cause("timeout")) from None
-        except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
-            raise FatalModelError(f"{self.name}: {fit(str(error))}", billable=False) from None
+        except aiohttp.ClientConnectorCertificateError as error:
+            line = (
+                f"{self.name}: the certificate is not trusted{via}: {fit(str(error))}{TO_DO}{_CERTIFICATES}"
+            )
+            raise FatalModelError(line, billable=False) from None
+        except aiohttp.InvalidURL as error:
+            raise FatalModelError(f"{self.name}: {fit(str(error))}{via}", billable=False) from None
         except (aiohttp.ClientError, OSError) as error:
-            message = f"{self.name}: the connection failed: {fit(str(error)) or type(error).__name__}"
+            message = f"{self.name}: the connection failed{via}: {fit(str(error)) or type(error).__name__}"
             cause = Cause("connection", type(error).__name__)
             sent = not isinstance(error, aiohttp.ClientConnectorError)
             raise RetryableModelError(message, cause=cause, billable=sent) from None
 
-    async def _complete(self, response: aiohttp.ClientResponse) -> Reply:
+    def _proxy(self, url: str) -> str | None:
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        if origin not in self._proxies:
+            self._proxies[origin] = proxy(url)
+        return self._proxies[origin]
+
+    def _via(self, url: str) -> str:
+        """A clause for messages that names the proxy of a URL; "" without one."""
+        return through(self._proxy(url))
+
+    async def _complete(self, response: aiohttp.ClientResponse, url: str) -> Reply:
         chunks: list[bytes] = []
         size = 0
         while not response.content.at_eof():
@@ -173,7 +211,7 @@ class HttpClient:
             if size > self._largest:
                 response.close()
                 raise RejectedRequestError(f"{self.name}: the reply is larger than {self._largest >> 20} MB")
-        return Reply(response.status, response.headers, b"".join(chunks))
+        return Reply(response.status, response.headers, b"".join(chunks), self._via(url))
 
 
 async def fetch_picture(client: HttpClient, url: str, *, base_url: str) -> bytes:

@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 
 from pytest_factorfair.domain import Modality
 from pytest_factorfair.errors import (
+    FOREIGN_REPLY,
     Cause,
     FatalModelError,
     InputError,
@@ -31,21 +33,24 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models import litellm_catalogue, openai_errors, service
 from pytest_factorfair.models.anthropic_batches import AnthropicBatches
 from pytest_factorfair.models.batches import BatchService
+from pytest_factorfair.models.http_client import proxy, through
 from pytest_factorfair.models.openai_batches import OpenAIBatches
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError
 from pytest_factorfair.models.openai_format import Format
-from pytest_factorfair.models.openai_http import OPENAI_URL, Server, checked_url, key_in
+from pytest_factorfair.models.openai_http import OPENAI_URL, Server, checked_url, headers_in, key_in
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit, shown_url
 
 TAKEN = frozenset(
-    {"api_base", "num_retries", "max_retries", "drop_params", "fallbacks", "mock_response", "client"}
+    {"api_base", "num_retries", "max_retries", "drop_params", "fallbacks", "client", "extra_headers"}
 )
 # By class names (also of base classes), because importing the classes takes seconds. Other exceptions are
 # classified by their status.
 _FATAL = frozenset({"UnsupportedParamsError", "LiteLLMUnknownProvider", "ModelNotMappedError"})
 _RETRYABLE = frozenset({"APITimeoutError", "APIConnectionError"})
+# The statuses of exceptions that litellm raises when it cannot read a success, or reads an error in it.
+_UNREADABLE = frozenset({422, 500})
 # Redundant prefixes: "litellm.RateLimitError: RateLimitError: OpenAIException - slow down".
 _PREFIX = re.compile(r"^(?:(?:litellm\.)?\w* ?(?:Error|Exception|Timeout)(?:: | - ))+")
 
@@ -59,7 +64,7 @@ def build(spec: ModelSpec) -> Model:
         MissingExtraError: litellm, or Pillow for pictures, is not installed.
     """
     asked = service.settings(spec, taken=TAKEN)
-    path = route(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
+    path = route(spec, base_url=asked.base_url, api_key_env=asked.api_key_env, header=asked.header)
     _check_answers(spec, path)
     transport = LitellmTransport(spec.text, path, asked, batches=_batches(spec, path, asked.modality))
     return service.build(spec, transport, asked, openai=True)
@@ -79,6 +84,7 @@ class Route:
     base_url: str | None
     key_env: str | None
     key: str | None = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def served(self) -> str:
@@ -86,7 +92,9 @@ class Route:
         return self.model.removeprefix(f"{self.provider}/")
 
 
-def route(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Route:
+def route(
+    spec: ModelSpec, *, base_url: str | None, api_key_env: str | None, header: Mapping[str, str] | None = None
+) -> Route:
     """Work out provider, address and key of a model id as litellm does.
 
     Raises:
@@ -98,15 +106,21 @@ def route(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> 
     model = spec.text.removeprefix("litellm:")
     provider = _provider(spec, model)
     url = checked_url(spec, base_url) if base_url else None
+    if url and "?" in url:
+        raise InputError(
+            f"model '{spec.text}': base URL '{shown_url(url)}' must end before the '?': litellm takes the "
+            "version of an API as body.api_version=..."
+        )
+    headers = headers_in(spec, header or {})
     key = key_in(spec, api_key_env, needed=True) if api_key_env else None
     missing = litellm_catalogue.missing_keys(provider) if spec.asked else ()
-    if missing and not (key or url):
+    if missing and not (key or url or headers):
         raise InputError(f"model '{spec.text}': no key: set the environment variable {' or '.join(missing)}")
     if missing and not key:
         key = "unused"  # a self-hosted server needs no key, but litellm requires one
     variables = (f"{provider.upper()}_API_BASE", f"{provider.upper()}_BASE_URL")
     set_elsewhere = (shown_url(os.environ[name]) for name in variables if os.environ.get(name))
-    return Route(model, provider, url, url or next(set_elsewhere, None), api_key_env, key)
+    return Route(model, provider, url, url or next(set_elsewhere, None), api_key_env, key, headers)
 
 
 def _provider(spec: ModelSpec, model: str) -> str:
@@ -175,8 +189,10 @@ def _batches(spec: ModelSpec, route: Route, modality: Modality) -> BatchService 
     key = key_in(spec, key_from, needed=False)
     if route.provider == "anthropic":
         base_url = f"{route.base_url.removesuffix('/v1')}/v1" if route.base_url else address
-        return AnthropicBatches(spec.text, Server(route.served, base_url, key_from, key))
-    return OpenAIBatches(spec.text, Server(route.served, route.base_url or address, key_from, key))
+        return AnthropicBatches(spec.text, Server(route.served, base_url, key_from, key, route.headers))
+    return OpenAIBatches(
+        spec.text, Server(route.served, route.base_url or address, key_from, key, route.headers)
+    )
 
 
 class LitellmTransport:
@@ -203,6 +219,8 @@ class LitellmTransport:
         async with self._loading:
             if self._library is None:
                 self._library = await asyncio.to_thread(_library, self._route, self._call.mode)
+        if isinstance(mock := body.get("mock_response"), dict | list):  # typed as JSON, which litellm skips
+            body = {**body, "mock_response": json.dumps(mock)}
         try:
             if self._call.repeats and self._client is None:
                 self._client = _client_without_retries(self._library, self._route, self._timeout)
@@ -214,6 +232,7 @@ class LitellmTransport:
                 num_retries=0,
                 max_retries=0,
                 client=self._client,
+                **({"extra_headers": dict(self._route.headers)} if self._route.headers else {}),
                 **body,
             )
             return self._call.plain(reply)
@@ -221,7 +240,8 @@ class LitellmTransport:
             route = self._route
             present = litellm_catalogue.present_keys(route.provider)
             keys = (route.key_env,) if route.key_env else tuple(present)
-            raise service_error(self._name, error, keys=keys) from error
+            via = through(proxy(self.url or f"https://{route.provider}"))
+            raise service_error(self._name, error, keys=keys, via=via) from error
 
     async def close(self) -> None:
         """Close litellm's clients for this event loop, which all models share."""
@@ -292,7 +312,10 @@ def _plain_chat(completion: Any) -> Mapping[str, object]:
                     "content": choice.message.content,
                     # provider_specific_fields until litellm 1.110, an attribute since.
                     "refusal": fields.get("refusal") or getattr(choice.message, "refusal", None),
-                    "reasoning_content": getattr(choice.message, "reasoning_content", None),
+                    **{
+                        name: getattr(choice.message, name, None)
+                        for name in ("reasoning_content", "tool_calls", "function_call")
+                    },
                     "annotations": getattr(choice.message, "annotations", None),
                     "citations": fields.get("citations"),
                 },
@@ -336,15 +359,22 @@ _CALLS: Mapping[Modality, _Call] = {
 }
 
 
-def service_error(name: str, error: Exception, *, keys: Collection[str]) -> ServiceError:
-    """The error for a litellm exception; ``keys`` are the variables from which a key may have been read."""
-    body = getattr(error, "body", None)
-    fields = body if isinstance(body, dict) else {}
-    codes = frozenset(str(fields[key]) for key in ("code", "type") if fields.get(key))
-    complaint = Complaint(str(error), codes, str(fields.get("param") or ""))
+def service_error(name: str, error: Exception, *, keys: Collection[str], via: str = "") -> ServiceError:
+    """The error for a litellm exception; ``keys`` are the variables from which a key may have been read.
+
+    ``via`` is a clause that names the proxy of calls.
+
+    litellm's message often lacks what the service said, which is in the exception of the HTTP client.
+    """
+    reply, body = _failed_reply(error), getattr(error, "body", None)
+    if reply is not None:
+        said = openai_errors.complaint(reply.content)
+    else:
+        said = openai_errors.complaint_in({"error": body}) if isinstance(body, dict) else Complaint("")
+    complaint = said if said.message else replace(said, message=str(error))
     kinds = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status_code", None)
-    reason = fit(_PREFIX.sub("", str(error))) or type(error).__name__
+    reason = fit(_PREFIX.sub("", said.message or str(error))) or type(error).__name__
     if status == HTTPStatus.UNAUTHORIZED and keys:
         reason = f"the key in {' or '.join(keys)} was refused: {reason}"
     model_error: ModelError
@@ -352,7 +382,10 @@ def service_error(name: str, error: Exception, *, keys: Collection[str]) -> Serv
         model_error = FatalModelError(f"{name}: {reason}")
     elif _RETRYABLE & kinds:
         cause = Cause("connection", type(error).__name__)
-        model_error = RetryableModelError(f"{name}: {reason}", cause=cause)
+        model_error = RetryableModelError(f"{name}: {reason}{via}", cause=cause)
+    elif reply is None and status in _UNREADABLE:
+        line = f"{name}: litellm cannot read the reply: {reason.partition(' Traceback ')[0]}"
+        model_error = RetryableModelError(line, cause=FOREIGN_REPLY)
     elif not isinstance(status, int):
         message = f"{name}: {type(error).__name__}: {reason}"
         model_error = RejectedRequestError(message, cause=Cause.raised(error))
@@ -363,8 +396,19 @@ def service_error(name: str, error: Exception, *, keys: Collection[str]) -> Serv
         model_error = openai_errors.error_of(
             status,
             f"{name}: {openai_errors.named(status)}: {reason}",
-            codes=codes,
+            codes=complaint.codes,
             headers=headers if isinstance(headers, Mapping) else {},
         )
-    filtered = "ContentPolicyViolationError" in kinds or complaint.is_filter
-    return ServiceError(model_error, complaint, is_filtered=filtered, adaptable=True)
+    is_filtered = "ContentPolicyViolationError" in kinds
+    known_status = status if isinstance(status, int) else None
+    return ServiceError(model_error, complaint, status=known_status, is_filtered=is_filtered)
+
+
+def _failed_reply(error: BaseException) -> Any:
+    """The HTTP reply behind an exception of litellm; None if no call failed by its status."""
+    link: BaseException | None = error
+    while link is not None:
+        if type(link).__name__ == "HTTPStatusError":  # httpx's, which takes long to import
+            return getattr(link, "response", None)
+        link = link.__cause__ or link.__context__
+    return None

@@ -9,10 +9,18 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_factorfair.errors import ModelError
+from pytest_factorfair.errors import Cause, ModelError, RetryableModelError
 from pytest_factorfair.models import openai_errors
 from pytest_factorfair.models.batches import BatchLine, BatchState, BatchStatus
-from pytest_factorfair.models.http_batches import ABSENT, PAGE, HttpBatches, line_error, number, seconds
+from pytest_factorfair.models.http_batches import (
+    ABSENT,
+    PAGE,
+    HttpBatches,
+    identifier,
+    line_error,
+    number,
+    seconds,
+)
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError, complaint_in
 from pytest_factorfair.models.openai_format import encoded
 from pytest_factorfair.redaction import fit
@@ -96,13 +104,10 @@ class OpenAIBatches(HttpBatches):
         fields = {"purpose": self._dialect.purpose} | ({"file_name": file} if self._dialect.named else {})
         body = await asyncio.to_thread(_form, name, fields, file, [self.encoded(line) for line in lines])
         kind = f"multipart/form-data; boundary={name}"
-        try:
-            reply = await self._call("POST", self._dialect.files, body=body, kind=kind)
-        except ModelError as error:
-            if error.cause.detail not in ABSENT:
-                raise
-            raise self._absent(error) from None
-        return str(reply.get("id") or "") or None
+        reply = await self._post(self._dialect.files, body, kind=kind)
+        if not (file_id := identifier(reply.get("id"))):
+            raise self._absent("its reply to an uploaded file has no id")
+        return file_id
 
     async def create(
         self,
@@ -115,7 +120,7 @@ class OpenAIBatches(HttpBatches):
             fields |= {"input_files": [file_id], "model": self._server.model, "timeout_hours": 24}
         else:
             fields |= {"input_file_id": file_id, "completion_window": "24h"}
-        return self._batch(await self._call("POST", self._path, body=encoded(fields)))
+        return self._status(await self._post(self._path, encoded(fields)))
 
     async def find(
         self,
@@ -171,11 +176,15 @@ def line_reply(fields: Mapping[str, Any], model: str) -> Mapping[str, object] | 
         return body
     content = next((part for part in (body, error) if isinstance(part, dict)), {"error": error or "no reply"})
     complaint = complaint_in(content)
+    complains = isinstance(body, dict) and ("error" in body or complaint.message)
+    if succeeded and body and not error and not complains:
+        unreadable = RetryableModelError(f"{model}: the reply is no chat completion", cause=Cause("reply"))
+        return ServiceError(unreadable, complaint, status=None)
     if succeeded and (_UNASKED & complaint.codes or not (body or error)):
         status = 0
     elif succeeded:
         default = HTTPStatus.BAD_GATEWAY if body else HTTPStatus.BAD_REQUEST
-        status = openai_errors.status_in(complaint, default)
+        status = openai_errors.status_in(complaint) or default
     return line_error(status if isinstance(status, int) else 0, complaint, model)
 
 
@@ -197,7 +206,7 @@ def _status_of(fields: Mapping[str, Any]) -> BatchStatus:
     complaint = _first_error(fields.get("errors"))
     files = (fields.get(f"{kind}_file_id") or fields.get(f"{kind}_file") for kind in ("output", "error"))
     return BatchStatus(
-        str(fields.get("id") or ""),
+        identifier(fields.get("id")),
         _STATES.get(str(fields.get("status")).lower(), BatchState.RUNNING),
         total=number(counts.get("total", fields.get("total_requests"))),
         done=number(counts.get("completed", fields.get("succeeded_requests"))),

@@ -1,25 +1,35 @@
 """Chat completions: the format of text models.
 
-Arguments: temperature (0), max_tokens (1024), top_p, seed=true (sends each request's own seed), system,
-base_url, api_key_env, timeout (120 s), and ``body.KEY=VALUE``, which is passed on unchanged.
+Arguments: temperature (0, or none), max_tokens (1024), top_p, seed=true (sends each request's own seed),
+system, base_url, api_key_env, timeout (120 s), and ``body.KEY=VALUE``, which is passed on unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from pytest_factorfair.domain import Modality, Request, Response, utf8
 from pytest_factorfair.domain.exchange import Finish
-from pytest_factorfair.models.arguments import Count, PassThrough, Seconds, Share, Temperature, Text
-from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError
+from pytest_factorfair.models import openai_errors
+from pytest_factorfair.models.arguments import Count, OmissibleTemperature, PassThrough, Seconds, Share, Text
+from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError, complaint_in
 from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
+from pytest_factorfair.models.openai_replies import described
+from pytest_factorfair.redaction import fit
 
-# In lower case: OpenAI's values, then those of providers that services pass through (Bedrock, Gemini, GLM).
+# In lower case: OpenAI's values, then those of providers that services pass through (Anthropic, Gemini and
+# Cohere, Mistral, watsonx; Bedrock, GLM).
 _FINISHES: Mapping[str, Finish] = {
     "length": "length",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "max_length": "length",
+    "model_length": "length",
+    "token_limit": "length",
+    "model_context_window_exceeded": "length",
     "content_filter": "filtered",
     "content_filtered": "filtered",
     "guardrail_intervened": "filtered",
@@ -43,7 +53,7 @@ _SAMPLING = ("temperature", "top_p", "top_k")
 class ChatFormat(Format):
     """The settings of a chat model; builds its requests and reads its replies."""
 
-    temperature: Temperature = 0
+    temperature: OmissibleTemperature | None = 0
     max_tokens: Count = 1024
     top_p: Share | None = None
     system: Text | None = None
@@ -116,11 +126,16 @@ def response_of(reply: Mapping[str, object], *, model: str) -> Response:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise MalformedReplyError("the reply contains no message")
+        raise MalformedReplyError(f"the reply contains no message: {described(reply)}", is_foreign=True)
     if choice.get("finish_reason") in ("abort", "error"):
-        raise MalformedReplyError(f"the server broke off ({choice['finish_reason']})")
+        complaint = complaint_in({"error": choice.get("error") or {}})  # OpenRouter's, of its provider
+        if complaint.is_filter(openai_errors.status_in(complaint) or 0):
+            return Response("", "filtered", model=utf8(str(reply.get("model") or model)))
+        said = f": {fit(complaint.message)}" if complaint.message else ""
+        raise MalformedReplyError(f"the server broke off ({choice['finish_reason']}){said}")
     text, is_refusal = _text(message)
-    reason = str(choice.get("finish_reason")).lower().partition(":")[0]  # Gemini: "content_filter: SAFETY"
+    # Gemini: "content_filter: SAFETY", and "FinishReason.MAX_TOKENS" of its own library
+    reason = str(choice.get("finish_reason")).lower().partition(":")[0].removeprefix("finishreason.")
     finish = "refusal" if is_refusal else _FINISHES.get(reason, "stop")
     counts = reply.get("usage")
     usage = counts if isinstance(counts, dict) else {}
@@ -134,8 +149,19 @@ def response_of(reply: Mapping[str, object], *, model: str) -> Response:
         model=utf8(str(reply.get("model") or model)),
         tokens_reasoning=tokens(details.get("reasoning_tokens")) if isinstance(details, dict) else None,
         sources=tuple(dict.fromkeys(map(utf8, sources))),
-        notes=(SEARCHED,) if sources else (),
+        notes=(*((SEARCHED,) if sources else ()), *(() if text else _elsewhere(message))),
     )
+
+
+_ELSEWHERE = ("reasoning_content", "reasoning", "thinking", "tool_calls", "function_call", "tool_use")
+"""The fields of a message that servers fill in place of its content, by their parsers or on their own."""
+
+
+def _elsewhere(message: Mapping[str, object]) -> Iterator[str]:
+    """A note for a reply without content that has something in another field."""
+    fields = [name for name in _ELSEWHERE if message.get(name)]
+    if fields:
+        yield f"replies have no content, but {' and '.join(fields)}"
 
 
 SEARCHED = "it cites sources: its answers may change with what it finds"
@@ -162,7 +188,8 @@ def _text(message: Mapping[str, object]) -> tuple[str, bool]:
         return utf8(refusal), True
     content = message.get("content")
     if isinstance(content, list):
-        parts = [part for part in content if isinstance(part, dict)]
+        parts = [{"text": part} if isinstance(part, str) else part for part in content]
+        parts = [part for part in parts if isinstance(part, dict)]
         refusals = [str(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
         kinds = ("text", "output_text")
         texts = [str(part.get("text") or "") for part in parts if part.get("type", "text") in kinds]

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -22,25 +23,61 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
+from pytest_factorfair.redaction import fit
 
 # Key, payment or address are wrong, so the next call would fail, too. A 403 or 404 may concern a single
 # prompt (a policy, a gateway that routes by content): the engine stops only if all prompts get it.
 FATAL = frozenset({401, 402, 405, 407, 410})
 RETRYABLE = frozenset({408, 409, 425, 429})
 OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+ADAPTABLE = frozenset({400, 422})
+"""The statuses with which services reject an unsupported parameter."""
 REDIRECTS, REFUSALS = range(300, 400), range(400, 500)
 
-# The codes of content filters, in lower case and without underscores.
-_FILTERED = frozenset(
+# How services say that a filter stopped this prompt, or its answer: by a code, in lower case and without
+# punctuation, or else by a status and a part of the message, in lower case.
+_FILTER_CODES = frozenset(
     {
-        "contentfilter",
+        "1301",  # Z.ai (GLM)
+        "2016",  # Cloudflare's AI Gateway, of a prompt
+        "2017",  # of an answer
+        "baseresp1026",  # MiniMax, of a prompt
+        "baseresp1027",  # of an answer
+        "blocklist",  # Gemini, as are the next two
+        "imagesafety",
+        "prohibitedcontent",
+        "censorshipblocked",  # StepFun
+        "contentfilter",  # OpenAI, Azure, Moonshot and others
         "contentfiltered",
         "contentpolicyviolation",
         "datainspectionfailed",  # Model Studio (Qwen)
+        "hooksfailed",  # Portkey
+        "inputtextsensitivecontentdetected",  # ModelArk (Doubao), as are the next two
+        "outputtextsensitivecontentdetected",
+        "sensitivecontentdetected",
+        "invalidprompt",  # OpenAI, of reasoning models
         "moderationblocked",
         "responsibleaipolicyviolation",  # Azure, as the inner error
+        "sensitivewordsdetected",  # New API
     }
 )
+_FILTER_MESSAGES: tuple[tuple[int, str], ...] = (
+    (400, "content exists risk"),  # DeepSeek
+    (400, "violates usage guidelines"),  # xAI
+    (403, "violates usage guidelines"),
+    (400, "blocked by content filtering policy"),  # Anthropic
+    (400, "contentpolicyviolationerror"),  # litellm's proxy
+    (HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS, ""),
+)
+# The codes with which MiniMax reports errors in replies of status 200, and the statuses that they mean.
+_BASE_RESP: Mapping[str, int] = {
+    "base_resp 1002": 429,
+    "base_resp 1004": 401,
+    "base_resp 1008": 402,
+    "base_resp 1039": 429,
+    "base_resp 2013": 400,
+    "base_resp 2049": 401,
+}
 # Phrases in services' messages about a parameter that a model does not accept.
 _UNSUPPORTED = (
     "unsupported",
@@ -55,10 +92,18 @@ _UNSUPPORTED = (
     "unrecognized request argument",
     "extra inputs are not permitted",
 )
+_ONLY_VALUE = re.compile(r"only [\d.]+ is (?:allowed|supported)")
 
 
 class MalformedReplyError(Exception):
-    """A reply is cut off, not JSON, or lacks a message or picture."""
+    """A reply is cut off, not JSON, or lacks a message or picture.
+
+    It ``is_foreign`` if it is complete, but of another form: the next one will be, too.
+    """
+
+    def __init__(self, message: str, *, is_foreign: bool = False) -> None:
+        super().__init__(message)
+        self.is_foreign = is_foreign
 
 
 def parsed(body: bytes) -> dict[str, object]:
@@ -73,10 +118,17 @@ def parsed(body: bytes) -> dict[str, object]:
         except ValueError:  # Python's parser is slower, but accepts byte order marks and lone surrogates
             content = json.loads(body)
     except (ValueError, RecursionError):
-        kind = "HTML, not JSON" if body.lstrip()[:1] == b"<" else "cut off or not JSON"
-        raise MalformedReplyError(f"the reply of {len(body)} bytes is {kind}") from None
+        text = body[:4000].decode("utf-8", "replace").strip()
+        if text[:1] in ("", "{", "["):
+            raise MalformedReplyError(f"the reply of {len(body)} bytes is cut off or not JSON") from None
+        title = re.search("(?is)<title[^>]*>(.*?)</title>", text)
+        kind = "HTML, not JSON" if text[0] == "<" else "not JSON"
+        said = fit(title[1] if title else text)
+        line = f"the reply of {len(body)} bytes is {kind}: {said}"
+        raise MalformedReplyError(line, is_foreign=True) from None
     if not isinstance(content, dict):
-        raise MalformedReplyError("the reply is not a JSON object")
+        line = f"the reply is not a JSON object: {fit(repr(content))}"
+        raise MalformedReplyError(line, is_foreign=True)
     return content
 
 
@@ -88,33 +140,42 @@ class Complaint:
     codes: frozenset[str] = frozenset()
     parameter: str = ""
 
-    @property
-    def is_filter(self) -> bool:
-        """Whether a content filter blocked the prompt."""
-        return any(code.replace("_", "").lower() in _FILTERED for code in self.codes)
+    def is_filter(self, status: int) -> bool:
+        """Whether, in an error of this status, a content filter blocked the prompt."""
+        if status not in REFUSALS:
+            return False
+        message = self.message.lower()
+        return any(re.sub(r"[\W_]", "", code).lower() in _FILTER_CODES for code in self.codes) or any(
+            status == filtered and phrase in message for filtered, phrase in _FILTER_MESSAGES
+        )
+
+    def may_filter(self, status: int) -> bool:
+        """Whether a firewall may have blocked the prompt, which gives no reason by which to know it."""
+        return status == HTTPStatus.FORBIDDEN and self.codes <= {str(HTTPStatus.FORBIDDEN.value)}
 
     def refuses(self, parameter: str) -> bool:
         """Whether the parameter itself is unsupported, as opposed to a value out of range."""
         text = " ".join((*self.codes, self.message)).lower()
         about = self.parameter == parameter or parameter in self.message
-        return about and any(word in text for word in _UNSUPPORTED)
+        return about and (any(word in text for word in _UNSUPPORTED) or bool(_ONLY_VALUE.search(text)))
 
 
 class ServiceError(Exception):
     """A service replied with an error; ``error`` is what to raise unless the call can be adapted.
 
-    ``is_filtered`` means that a content filter blocked the prompt; ``adaptable`` means that the call may
-    succeed without the parameter that the complaint names.
+    ``status`` is the error's, None if there was none. ``is_filtered`` means that a content filter blocked the
+    prompt, ``may_be_filtered`` that it did if the service answers other prompts.
     """
 
     def __init__(
-        self, error: ModelError, complaint: Complaint, *, is_filtered: bool, adaptable: bool
+        self, error: ModelError, complaint: Complaint, *, status: int | None, is_filtered: bool = False
     ) -> None:
         super().__init__(str(error))
         self.error = error
         self.complaint = complaint
-        self.is_filtered = is_filtered
-        self.adaptable = adaptable
+        self.is_filtered = is_filtered or (status is not None and complaint.is_filter(status))
+        self.may_be_filtered = status is not None and complaint.may_filter(status)
+        self.adaptable = status in ADAPTABLE
 
 
 def complaint(body: bytes) -> Complaint:
@@ -128,28 +189,58 @@ def complaint(body: bytes) -> Complaint:
 
 def complaint_in(content: Mapping[str, object]) -> Complaint:
     """Read the fields of an error body."""
-    error = content.get("error", content)
-    if not isinstance(error, dict):
-        return Complaint(utf8(str(error)))
-    inner = error.get("innererror")
-    codes = frozenset(
+    error = content.get("error") or content.get("errors") or content
+    if isinstance(error, list):  # Cloudflare
+        error = error[0] if error else {}
+    if not isinstance(error, dict):  # xAI: the code is beside it
+        error = {**content, "message": error}
+    parts = [error, error.get("innererror"), content.get("promptFeedback")]
+    codes = {
         str(part[key])
-        for part in (error, inner)
+        for part in parts
         if isinstance(part, dict)
-        for key in ("code", "type")
+        for key in ("code", "type", "blockReason")
         if part.get(key)
-    )
-    metadata = error.get("metadata")
-    if isinstance(metadata, dict) and "flagged_input" in metadata:  # OpenRouter's moderation
-        codes |= {"content_filter"}
-    message = error.get("message") or error.get("detail") or ""
-    return Complaint(utf8(str(message)), codes, str(error.get("param") or ""))
+    }
+    message = error.get("message") or error.get("detail") or error.get("error_msg") or ""
+    metadata, minimax = error.get("metadata"), content.get("base_resp")
+    if isinstance(metadata, dict):  # OpenRouter's: of its moderation, and the provider's error as text
+        if "flagged_input" in metadata:
+            codes.add("content_filter")
+        with suppress(MalformedReplyError):
+            provider = complaint_in(parsed(str(metadata.get("raw", "")).encode("utf-8", "replace")))
+            codes |= provider.codes
+            message = f"{message}: {provider.message}"
+    if isinstance(minimax, dict) and minimax.get("status_code"):
+        codes.add(f"base_resp {minimax['status_code']}")
+        message = minimax.get("status_msg") or message
+    return Complaint(utf8(_text(message)), frozenset(codes), str(error.get("param") or ""))
 
 
-def status_in(complaint: Complaint, default: int = HTTPStatus.BAD_GATEWAY) -> int:
-    """The status that a gateway reports in the body of a 200 reply; the default if it reports none."""
-    statuses = (code for code in sorted(complaint.codes) if re.fullmatch("[45][0-9][0-9]", code))
-    return int(next(statuses, default))
+def _text(message: object) -> str:
+    """An error message as text; FastAPI lists problems with their places instead."""
+    if isinstance(message, dict):
+        if "detail" in message:  # Mistral
+            return _text(message["detail"])
+        where = ".".join(map(str, message["loc"])) if isinstance(message.get("loc"), list) else ""
+        text = str(message.get("msg") or "")
+        return f"{where}: {text}" if where and text else text
+    if isinstance(message, list):
+        return "; ".join(filter(None, map(_text, message)))
+    return str(message)
+
+
+def status_in(complaint: Complaint) -> int | None:
+    """The status that is reported in the body of a 200 reply; None if there is none.
+
+    FastChat's codes are a status and two more digits.
+    """
+    for code in sorted(complaint.codes):
+        if match := re.fullmatch(r"([45]\d\d)(?:\d\d)?", code):
+            return int(match[1])
+        if code in _BASE_RESP:
+            return _BASE_RESP[code]
+    return HTTPStatus.BAD_REQUEST if complaint.is_filter(HTTPStatus.BAD_REQUEST) else None
 
 
 def error_of(status: int, message: str, *, codes: AbstractSet[str], headers: Mapping[str, str]) -> ModelError:

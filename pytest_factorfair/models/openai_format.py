@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from pydantic import Field
 from pydantic_core import to_json
 
 from pytest_factorfair.domain import Modality, Request, Response
-from pytest_factorfair.models.arguments import Arguments, Flag, Seconds, Text
+from pytest_factorfair.models.arguments import Arguments, Flag, PassThrough, Seconds, Text
 from pytest_factorfair.models.openai_errors import Complaint
 
 Parameters = Mapping[str, object]
@@ -29,6 +30,8 @@ class Format(Arguments, ABC):
     api_key_env: Text | None = None
     timeout: Seconds
     body: dict[str, object]
+    header: Annotated[dict[str, str], PassThrough(from_environment=True)] = Field(default_factory=dict)
+    """Environment variables by the header that carries their value."""
 
     modality: ClassVar[Modality]
     largest: ClassVar[int]

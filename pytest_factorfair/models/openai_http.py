@@ -7,22 +7,32 @@ request body.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
-from pytest_factorfair.domain import Modality
-from pytest_factorfair.errors import InputError, ModelError
+from pytest_factorfair.domain import Modality, listed
+from pytest_factorfair.errors import FOREIGN_REPLY, InputError, ModelError, RetryableModelError
 from pytest_factorfair.models import litellm_catalogue, openai_errors, service
 from pytest_factorfair.models.http_client import HttpClient, Reply
 from pytest_factorfair.models.openai_batches import OpenAIBatches
-from pytest_factorfair.models.openai_errors import ServiceError, complaint, parsed
+from pytest_factorfair.models.openai_errors import Complaint, ServiceError, complaint, complaint_in
 from pytest_factorfair.models.openai_format import Format, encoded
 from pytest_factorfair.models.openai_images import RESPONSE_FORMAT
+from pytest_factorfair.models.openai_replies import fields_of
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.redaction import conceal, conceal_path, conceal_variable, fit, redacted, shown_url
+from pytest_factorfair.redaction import (
+    conceal,
+    conceal_keys,
+    conceal_path,
+    conceal_variable,
+    fit,
+    redacted,
+    shown_url,
+)
 
 # By modality: the path of requests, the key of the result in a reply, the provider's name in identities.
 _ROUTES: Mapping[Modality, tuple[str, str, str]] = {
@@ -42,7 +52,7 @@ def build(spec: ModelSpec) -> Model:
         MissingExtraError: pictures are asked for, and Pillow is not installed.
     """
     asked = service.settings(spec)
-    server = locate(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
+    server = locate(spec, base_url=asked.base_url, api_key_env=asked.api_key_env, header=asked.header)
     if asked.modality == "image" and not server.model.startswith(_ALWAYS_ENCODED):
         asked = asked.model_copy(update={"body": {RESPONSE_FORMAT: "b64_json", **asked.body}})
     if server.is_openai:
@@ -58,7 +68,7 @@ class HttpTransport:
         path, self._wanted, self.provider = _ROUTES[asked.modality]
         self._name = name
         self._server = server
-        self._target = f"{server.base_url}/{path}"
+        self._target = server.url(path)
         self._client = HttpClient(name, timeout=asked.timeout, largest=asked.largest)
         self.model = self.served = server.model
         self.endpoint = f"openai/{server.host}"
@@ -70,17 +80,24 @@ class HttpTransport:
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
         content = encoded({"model": self.model, **body})
         reply = await self._client.request("POST", self._target, body=content, headers=self._server.headers)
-        fields = parsed(reply.body) if reply.succeeded else {}
-        if reply.succeeded and (self._wanted in fields or "error" not in fields):
+        if not reply.succeeded:
+            raise self._service_error(reply, complaint(reply.body), reply.status)
+        fields = fields_of(reply.body)
+        if isinstance(fields.get(self._wanted), list):
             return fields
-        server_complaint = complaint(reply.body)
-        status = openai_errors.status_in(server_complaint) if reply.succeeded else reply.status
-        raise ServiceError(
-            self._server.error(self._name, replace(reply, status=status), absent="no such model"),
-            server_complaint,
-            is_filtered=status in openai_errors.REFUSALS and server_complaint.is_filter,
-            adaptable=reply.status == HTTPStatus.BAD_REQUEST,
-        )
+        server_complaint = complaint_in(fields)
+        status = openai_errors.status_in(server_complaint)
+        if status is not None:
+            raise self._service_error(replace(reply, status=status), server_complaint, status)
+        if fields.get("error") or server_complaint.message:
+            message = f"{self._name}: an error with status {reply.status}: {fit(server_complaint.message)}"
+            error = RetryableModelError(message, cause=FOREIGN_REPLY)
+            raise ServiceError(error, server_complaint, status=None)
+        return fields
+
+    def _service_error(self, reply: Reply, server_complaint: Complaint, status: int) -> ServiceError:
+        error = self._server.error(self._name, reply, server_complaint, absent="no such model")
+        return ServiceError(error, server_complaint, status=status)
 
     async def close(self) -> None:
         await self._client.close()
@@ -96,12 +113,23 @@ _VARIABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An OpenAI-compatible server. ``key_from`` is the variable that holds its key, "" if it needs none."""
+    """An OpenAI-compatible server.
+
+    ``key_from`` is the variable that holds its key, "" if it needs none, and ``own_headers`` are those that
+    the user set. ``base_url`` may end with a query, which is part of every URL.
+    """
 
     model: str
     base_url: str
     key_from: str
     key: str = field(repr=False)
+    own_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def url(self, path: str) -> str:
+        """The URL of a path of the server; the path may have a query of its own."""
+        base, _, query = self.base_url.partition("?")
+        separator = "&" if "?" in path else "?"
+        return f"{base}/{path}{separator}{query}" if query else f"{base}/{path}"
 
     @property
     def host(self) -> str:
@@ -110,30 +138,37 @@ class Server:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of every call; the only place where the key is used."""
+        """The headers of every call; the only place where the key and the user's headers are used."""
         plain = {"Content-Type": "application/json", "User-Agent": "pytest-factorfair"}
-        return plain | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+        own = {name.lower() for name in self.own_headers}
+        key = {"Authorization": f"Bearer {self.key}"} if self.key and "authorization" not in own else {}
+        return plain | key | dict(self.own_headers)
 
-    def error(self, name: str, reply: Reply, *, absent: str) -> ModelError:
+    def error(self, name: str, reply: Reply, server_complaint: Complaint, *, absent: str) -> ModelError:
         """The error of a failed call: an explanation of its status, followed by the server's message.
 
         ``name`` is the model's, and ``absent`` what a 404 may mean.
         """
-        server_complaint = complaint(reply.body)
         message, address = fit(server_complaint.message), shown_url(self.base_url)
         if reply.status in openai_errors.REDIRECTS:
             target = fit(reply.headers.get("Location", "").partition("?")[0])
             reasons = [f"{address} redirects to '{target}'; give the right base_url"]
         else:
             ours: dict[int, str] = {
-                HTTPStatus.UNAUTHORIZED: f"the key in {self.key_from} was refused"
-                if self.key
-                else "it requires a key: name its variable with api_key_env",
+                HTTPStatus.UNAUTHORIZED: self._refused_key,
                 HTTPStatus.NOT_FOUND: f"{absent}, or nothing answers under {address}",
             }
             reasons = [reason for reason in (ours.get(reply.status), message) if reason]
-        line = ": ".join((f"{name}: {openai_errors.named(reply.status)}", *reasons))
+        line = ": ".join((f"{name}: {openai_errors.named(reply.status)}{reply.via}", *reasons))
         return openai_errors.error_of(reply.status, line, codes=server_complaint.codes, headers=reply.headers)
+
+    @property
+    def _refused_key(self) -> str:
+        if self.key:
+            return f"the key in {self.key_from} was refused"
+        if self.own_headers:
+            return f"{listed(tuple(self.own_headers))} did not suffice"
+        return "it requires a key: name its variable with api_key_env"
 
     @property
     def is_openai(self) -> bool:
@@ -141,7 +176,9 @@ class Server:
         return f".{urlsplit(self.base_url).hostname}".endswith(".api.openai.com")
 
 
-def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Server:
+def locate(
+    spec: ModelSpec, *, base_url: str | None, api_key_env: str | None, header: Mapping[str, str] | None = None
+) -> Server:
     """Work out which server answers a model id, at which URL and with which key.
 
     ``openai/`` and ``hosted_vllm/`` are our own prefixes and are not sent; any other id is sent to
@@ -162,8 +199,9 @@ def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) ->
             f"model '{spec.text}': give its server with --factorfair-model-arg base_url=http://HOST:PORT/v1{either}"
         )
     name = api_key_env or key_from
-    server = Server(model, typed and checked_url(spec, typed), key_from="", key="")
-    key = key_in(spec, name, needed=bool(api_key_env) or server.is_openai)
+    own_headers = headers_in(spec, header or {})
+    server = Server(model, typed and checked_url(spec, typed), key_from="", key="", own_headers=own_headers)
+    key = key_in(spec, name, needed=bool(api_key_env) or (server.is_openai and not own_headers))
     return replace(server, key_from=name, key=key) if key else server
 
 
@@ -187,14 +225,45 @@ def checked_url(spec: ModelSpec, url: str) -> str:
             f"model '{spec.text}': the base URL of {parts.hostname} contains a user name or password; "
             "put the key in an environment variable and name it with api_key_env"
         )
-    if parts.query or parts.fragment:
-        raise InputError(f"{where} must end before the '{'?' if parts.query else '#'}'")
-    base = url.strip().rstrip("/")
-    return base.removesuffix("/chat/completions").removesuffix("/images/generations").rstrip("/")
+    if parts.fragment:
+        raise InputError(f"{where} must end before the '#'")
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
+        conceal_keys(value)
+        if _SECRET_PARAMETER.search(name):
+            raise InputError(
+                f"{where}: the query would show a secret in reports; put it in an environment variable and "
+                "name it with header.NAME or api_key_env"
+            )
+    base, _, query = url.strip().partition("?")
+    base = base.rstrip("/").removesuffix("/chat/completions").removesuffix("/images/generations").rstrip("/")
+    return f"{base}?{query}" if query else base
 
 
-def key_in(spec: ModelSpec, name: str, *, needed: bool) -> str:
-    """Read the key from an environment variable; "" if there is none and it is not ``needed``.
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_OWN_HEADERS = frozenset({"content-type", "content-length", "transfer-encoding", "connection"})
+_SECRET_PARAMETER = re.compile(r"(?i)key|token|secret|password|credential|sig|auth|^code$")
+_NOUNS = {"api_key_env": "key"}
+
+
+def headers_in(spec: ModelSpec, header: Mapping[str, str]) -> dict[str, str]:
+    """Read the user's headers from the environment variables that ``header`` names.
+
+    Raises:
+        InputError: a header's name is wrong or the run's own, or its variable is missing or malformed.
+    """
+    headers = {}
+    for name, variable in header.items():
+        if not _HEADER.fullmatch(name) or name.lower() in _OWN_HEADERS:
+            reason = "the run sets it" if name.lower() in _OWN_HEADERS else "it is not the name of a header"
+            raise InputError(f"model '{spec.text}': argument 'header.{fit(name)}' cannot be given: {reason}")
+        value = key_in(spec, variable, needed=True, argument=f"header.{name}")
+        if value or spec.asked:
+            headers[name] = value
+    return headers
+
+
+def key_in(spec: ModelSpec, name: str, *, needed: bool, argument: str = "api_key_env") -> str:
+    """Read a secret from an environment variable; "" if there is none and it is not ``needed``.
 
     Raises:
         InputError: it is needed and missing, or malformed.
@@ -205,8 +274,8 @@ def key_in(spec: ModelSpec, name: str, *, needed: bool) -> str:
     if needed and spec.asked and not key:
         remedy = f"set the environment variable {name}"
         if name != redacted(name):
-            remedy = "api_key_env takes the name of the environment variable that holds it"
-        raise InputError(f"model '{spec.text}': no key: {remedy}")
+            remedy = f"{argument} takes the name of the environment variable that holds it"
+        raise InputError(f"model '{spec.text}': no {_NOUNS.get(argument, argument)}: {remedy}")
     if not (key.isascii() and key.isprintable()):
         raise InputError(f"model '{spec.text}': the key in {name} has characters that are invalid in headers")
     return key

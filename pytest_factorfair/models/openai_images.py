@@ -20,6 +20,7 @@ from pytest_factorfair.errors import PictureError
 from pytest_factorfair.models.arguments import AcceptedValues, PassThrough, PictureFormat, Seconds, Text
 from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError
 from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
+from pytest_factorfair.models.openai_replies import described
 
 RESPONSE_FORMAT = "response_format"
 OUTPUT_FORMAT = "output_format"
@@ -74,7 +75,7 @@ class ImageFormat(Format):
         texts = {name: utf8(value) for name, value in fields.items() if isinstance(value, str)}
         encoded, url = texts.get("b64_json", ""), texts.get("url", "")
         if not (encoded or url):
-            raise MalformedReplyError("the reply contains no picture")
+            raise MalformedReplyError(f"the reply contains no picture: {described(reply)}", is_foreign=True)
         image = await asyncio.to_thread(_whole, encoded or await fetch(url))
         revised = texts.get("revised_prompt", "")
         notes = [REWRITTEN] if revised not in ("", prompt) else []

@@ -22,8 +22,9 @@ class Model(Protocol):
     Models with the same ``endpoint`` ("openai/api.openai.com") share limits. ``parallel`` is the useful
     maximum of requests in flight, None for as many as allowed.
 
-    Optional attributes: ``price`` (a ``prices.Price``; unknown if None or absent), ``url``, whose host is
-    resolved before the first call, ``timeout`` in seconds, after which a call ends by itself, ``modes``, the
+    Optional attributes: ``price`` (a ``prices.Price``; unknown if None or absent), ``url``, which only
+    services have (None if unknown): its host is resolved before the first call, and one call at a time is
+    made until the first answer, ``timeout`` in seconds, after which a call ends by itself, ``modes``, the
     answer modes that it supports besides text, ``batch_price``, its price in batches, ``may_reason``,
     whether it may reason before it answers, and ``probes``, the calls that test the service first.
     """

@@ -1,7 +1,8 @@
 """Recorded answers in a file as a model: ``replay:FILE``, one JSON object per line.
 
 A line has ``prompt``, ``text`` and optionally ``repeat`` (default 0), ``finish`` ("stop"), ``tokens_in`` and
-``tokens_out``. If no line has the prompt and repeat of a request, only this request is an error.
+``tokens_out``; other keys are ignored, and line ends in prompts do not matter. If no line has the prompt and
+repeat of a request, only this request is an error.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, get_args
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.domain.exchange import Finish
@@ -27,7 +28,9 @@ _Number = Annotated[int, Field(ge=0), AcceptedValues("a whole number of at least
 
 
 class WrittenReply(Arguments):
-    """A reply: fields of a line."""
+    """A reply: fields of a line, whose other keys are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
 
     text: Words
     tokens_in: _Number = 0
@@ -77,7 +80,7 @@ class Replay:
         self.identity: Mapping[str, object] = {"provider": "replay", "sha256": digest}
 
     async def ask(self, request: Request) -> Response:
-        response = self._answers.get((request.prompt, request.repeat))
+        response = self._answers.get((_unix(request.prompt), request.repeat))
         if response is None:
             raise RejectedRequestError(f"replay: prompt and repeat {request.repeat} are not in {self._name}")
         return response
@@ -86,12 +89,17 @@ class Replay:
         pass
 
 
+def _unix(prompt: str) -> str:
+    """The prompt with Unix line ends, which editors and spreadsheets change."""
+    return prompt.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def _answers(lines: str, path: Path) -> dict[Key, Response]:
     """Parse and validate the lines: the responses by prompt and repeat."""
     answers: dict[Key, Response] = {}
     for where, entry in json_lines(lines, path, '{"prompt": ..., "text": ...}'):
         check_line(RecordedAnswer, entry, where)
-        key = entry["prompt"], entry.get("repeat", 0)
+        key = _unix(entry["prompt"]), entry.get("repeat", 0)
         if key in answers:
             raise InputError(f"{where}: an earlier line has this prompt and repeat {key[1]} too")
         details = {name: entry[name] for name in ("finish", "tokens_in", "tokens_out") if name in entry}

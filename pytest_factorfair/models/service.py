@@ -13,7 +13,13 @@ from functools import cached_property, partial
 from typing import NoReturn, Protocol
 
 from pytest_factorfair.domain import AnswerMode, Modality, Request, Response
-from pytest_factorfair.errors import Cause, FatalModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.errors import (
+    FOREIGN_REPLY,
+    Cause,
+    FatalModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
 from pytest_factorfair.models import arguments, litellm_catalogue, prices
 from pytest_factorfair.models.batches import BatchService
 from pytest_factorfair.models.folder_batches import FolderBatches
@@ -35,7 +41,7 @@ from pytest_factorfair.models.openai_answers import (
     ways,
 )
 from pytest_factorfair.models.openai_chat import ChatFormat
-from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError, ServiceError
+from pytest_factorfair.models.openai_errors import ADAPTABLE, Complaint, MalformedReplyError, ServiceError
 from pytest_factorfair.models.openai_format import Format, Parameters
 from pytest_factorfair.models.openai_images import ImageFormat
 from pytest_factorfair.models.openai_people import SCHEMA, PeopleFormat
@@ -219,7 +225,10 @@ class ServiceModel:
         else:
             accepted = self._format.without_refused(sent, reply.complaint) if reply.adaptable else None
             if accepted is None:
-                raise reply.error from reply.__cause__
+                rejection = reply.error
+                if reply.may_be_filtered and isinstance(rejection, RejectedRequestError):
+                    rejection.reply = Response("", "filtered", model=self._transport.model)
+                raise rejection from reply.__cause__
             if self.form == form:
                 self._refused += tuple(name for name in sent if name not in accepted)
             raise RetryableModelError(f"{self._name}: a parameter was refused", at_once=True)
@@ -228,7 +237,8 @@ class ServiceModel:
         return replace(response, notes=(*response.notes, *notes), dropped=dropped) if notes else response
 
     def _unreadable(self, error: MalformedReplyError) -> RetryableModelError:
-        return RetryableModelError(f"{self._name}: {error}", cause=Cause("reply"))
+        cause = FOREIGN_REPLY if error.is_foreign else Cause("reply")
+        return RetryableModelError(f"{self._name}: {error}", cause=cause)
 
     def _parameters(self, form: Sequence[str]) -> Parameters:
         """The parameters of requests of a form."""
@@ -256,10 +266,6 @@ class ServiceModel:
         await self._transport.close()
         if self.batches is not None:
             await self.batches.close()
-
-
-_REFUSED = ("400", "422")
-"""HTTP statuses with which services reject an unsupported parameter."""
 
 
 class LetterModel(ServiceModel):
@@ -344,7 +350,7 @@ class LetterModel(ServiceModel):
         except UnfitModelError as error:
             objection = str(error)
         except RejectedRequestError as error:
-            if error.cause.detail not in _REFUSED:
+            if error.cause.detail not in map(str, ADAPTABLE):
                 raise
             billable = error.billable
             objection = (

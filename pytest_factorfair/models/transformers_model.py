@@ -242,7 +242,8 @@ class TextGenerator(Generator[TokenizedPrompt]):
 
     def _response(self, row: list[int], prompt: TokenizedPrompt) -> Response:
         end = next((position for position, token in enumerate(row) if token in self._ends), None)
-        text = self._tokenizer.decode(row[:end], skip_special_tokens=True)
+        # Special tokens mark where reasoning ends; the reader cuts it off.
+        text = self._tokenizer.decode(row[:end], skip_special_tokens=False)
         return Response(
             text.encode("utf-8", "replace").decode(),
             "length" if end is None else "stop",

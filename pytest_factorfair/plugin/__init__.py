@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             elif option.repeatable:
                 group.addoption(option.flag, action="append", metavar=option.metavar, **arguments)
             else:
-                group.addoption(option.flag, metavar=option.metavar or "|".join(option.choices), **arguments)
+                group.addoption(option.flag, metavar=option.form, **arguments)
 
 
 def pytest_load_initial_conftests(args: list[str]) -> None:
@@ -42,7 +42,7 @@ def pytest_load_initial_conftests(args: list[str]) -> None:
             if setting.kind == "flag":
                 value = value or "true"
             elif not value:
-                value = following or setting.metavar or "|".join(setting.choices)
+                value = following or setting.form
             toml = value if setting.kind in ("integer", "amount", "flag") else f'"{value}"'
             raise pytest.UsageError(
                 f"{setting.key} is a setting: write {setting.key} = {toml} in [tool.factorfair] of "
@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.option.help or config.option.version or config.option.markers:
         return
-    if config.getoption(MODEL.dest, default=None) or os.environ.get(MODEL.variable, "").strip():
+    if config.getoption(MODEL.dest, default=None) or os.environ.get(MODEL.variable):
         from pytest_factorfair.plugin import roles
 
         roles.start(config)

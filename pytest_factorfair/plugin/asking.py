@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_factorfair.domain import Answers, Usage
-from pytest_factorfair.errors import BudgetError, InputError, PendingError
+from pytest_factorfair.errors import TO_DO, BudgetError, InputError, PendingError
 from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, USAGE
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class Asker:
         item, execution, assignment = self._item, self._execution, self._assignment
         if case != assignment.case:
             raise ValueError(f"this item is about {assignment.case.id}, not {case.id}")
+        if item.config.pluginmanager.hasplugin("pytest_forked") and item.get_closest_marker("forked"):
+            pytest.fail("mark forked: a fork cannot ask; leave the mark out", pytrace=False)
         settings = execution.run.settings
         try:
             submitted = execution.submissions.submit(assignment, self._model)
@@ -56,12 +58,10 @@ class Asker:
             from pytest_factorfair.session.answering import recorded
 
             item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.account.unaccounted(exchanges)
-            record = recorded(
-                execution, assignment, exchanges, detector=self._detector, read=reader(item.config)
-            )
+            record = recorded(execution, assignment, exchanges, detector=self._detector)
         except (BudgetError, PendingError) as error:
-            item.session.shouldstop = str(error)
-            pytest.skip(str(error))
+            item.session.shouldstop = problem = str(error).partition(TO_DO)[0]
+            pytest.skip(problem)
         except InputError as error:
             pytest.fail(str(error), pytrace=False)
         return Answers(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.plugin.collection import SHIPPED, assignments_of, dry, left_out, narrowed
 from pytest_factorfair.plugin.keys import detach
@@ -118,7 +119,10 @@ class Controller:
             # Silent if none of our items was selected, unless gates would then be green by omission.
             unasked = bool(self._settings.gates) and session.testscollected > 0
             if self._driver.ledger.selected or unasked:
-                self._result = self._driver.conclude()
+                try:
+                    self._result = self._driver.conclude()
+                except InputError as error:  # of a user's benchmark, which cannot measure the answers
+                    raise pytest.UsageError(redacted(str(error))) from None
                 self._publish(session, self._result)
 
     def _publish(self, session: pytest.Session, result: Result) -> None:
@@ -178,7 +182,12 @@ class Controller:
         from pytest_factorfair.plugin.terminal import terminal
 
         self._shown = True
-        terminal(reporter, self._result, alarms=tuple(self._alarms))
+        alarms, release = [*self._alarms], self._result.summary.release
+        tests = [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
+        failed = sum(report.nodeid not in self._digest.gates for report in tests)
+        if failed and release is not None and not release.fails:
+            alarms.append(f"The run fails all the same: {plural(failed, 'test')} failed besides the gates.")
+        terminal(reporter, self._result, alarms=tuple(alarms))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

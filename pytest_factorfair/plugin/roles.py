@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from pytest_factorfair.config import settings
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.errors import TO_DO, DetectorError, FatalModelError, InputError, StoreError
+from pytest_factorfair.plugin.asking import reader
 from pytest_factorfair.plugin.collection import assignments_of, dry, narrowed
 from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD, USAGE, attach
 from pytest_factorfair.plugin.prefetch import Prefetch, StoreWarmup
@@ -51,7 +53,10 @@ def start(config: pytest.Config) -> None:
                 if (value := config.getoption(option.dest, default=None)) not in (None, [])
             }
             run = _run(config, settings.resolve(typed, os.environ, root=config.rootpath, here=working_folder))
-            execution = Execution(run, workers=len(config.getoption("tx", None) or ()))
+            if run.large:
+                _say(f"checking gates and stored answers of {len(run.assignments):,} cases ...")
+            workers = len(config.getoption("tx", None) or ())
+            execution = Execution(run, workers=workers, read=reader(config))
             if run.settings.plan:
                 _show(config, execution)
             else:
@@ -59,7 +64,7 @@ def start(config: pytest.Config) -> None:
         else:
             order = transport.unpack(transport.WorkerInput, workerinput[ATTRIBUTE])
             run = _run(config, order.settings, checklists=order.checklists)
-            execution = Execution(run, session=order.session)
+            execution = Execution(run, session=order.session, read=reader(config))
     except (InputError, StoreError) as error:
         raise pytest.UsageError(redacted(str(error))) from None
     config.stash[EXECUTION] = execution
@@ -78,7 +83,7 @@ def _run(
     """The run with the models and detectors of the user's hooks, and the checklists' words as markers."""
     models = _merged("pytest_factorfair_models", config.hook.pytest_factorfair_models(config=config))
     detectors = _merged("pytest_factorfair_detectors", config.hook.pytest_factorfair_detectors(config=config))
-    run = compose(resolved, models, detectors, checklists=checklists)
+    run = compose(resolved, models, detectors, checklists=checklists, announce=_say)
     for marker in dict.fromkeys(mark for assignment in run.assignments for mark in assignment.case.marks):
         if marker in RESERVED:
             raise InputError(
@@ -86,6 +91,11 @@ def _run(
             )
         config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
     return run
+
+
+def _say(line: str) -> None:
+    """Write a line while pytest has no terminal of its own yet."""
+    sys.stderr.write(f"factorfair: {line}\n")
 
 
 def _added_benchmarks(config: pytest.Config) -> Iterator[Any]:
@@ -127,11 +137,12 @@ def _show(config: pytest.Config, execution: Execution) -> None:
 def _control(config: pytest.Config, execution: Execution) -> None:
     """Register the plugins of the process that owns the terminal."""
     resolved = execution.run.settings
+    if config.getoption("forked", default=False):  # of pytest-forked
+        raise InputError("--forked: a fork cannot ask, as it lacks this process's threads; leave it out")
     if resolved.cluster is not None and (
         config.getoption("numprocesses", None) or config.getoption("tx", None)
     ):
         raise InputError(f"{resolved.where('executor')}: replicas replace workers; leave out -n")
-    from pytest_factorfair.plugin.asking import reader
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.digest import Digest
     from pytest_factorfair.plugin.progress import ProgressLine
@@ -140,7 +151,7 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     progress = ProgressLine(execution)
     digest = Digest()
     config.pluginmanager.register(digest, "factorfair-digest")
-    controller = Controller(config, Driver(execution, progress, read=reader(config)), digest)
+    controller = Controller(config, Driver(execution, progress), digest)
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")

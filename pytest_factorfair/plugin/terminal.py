@@ -20,6 +20,7 @@ from pytest_factorfair.drawing.statements import (
     bill,
     detector_lines,
     example_in,
+    expired_waivers,
     explanation,
     groups,
     most_in,
@@ -119,8 +120,9 @@ class SummarySection:
     def _verdict(self) -> None:
         """Whether to ship, and why."""
         summary, release = self._summary, self._summary.release
-        if release is None or release.word not in ("FAIL", "UNDECIDED") or self._quiet or self._verbose:
-            self._text(*(f"warning: {warning}" for warning in warnings(summary)), yellow=True, bold=True)
+        in_full = release is None or release.word not in ("FAIL", "UNDECIDED") or self._quiet or self._verbose
+        shown = warnings(summary) if in_full else expired_waivers(summary)  # the advice says the rest
+        self._text(*(f"warning: {warning}" for warning in shown), yellow=True, bold=True)
         if release is None:
             if summary.incomplete:
                 self._text(f"Not judged: {summary.incomplete}.", yellow=True)

@@ -119,6 +119,18 @@ def load(name_or_path: str, *, truth: str, base: Path, tiny: bool = False) -> Ch
     return loading.load(name_or_path, _files(), truth=truth, base=base, tiny=tiny)
 
 
+def size(name_or_path: str, *, base: Path) -> int:
+    """The size in bytes of the lists that a checklist reads; see ``load``.
+
+    Raises:
+        InputError: there is no such checklist, or a file cannot be read.
+    """
+    from pytest_factorfair.checklist.locate import locate
+    from pytest_factorfair.checklist.overlay import size
+
+    return size(locate(name_or_path, relative_to=Path(), base=base), base)
+
+
 def lint(name_or_path: str, *, base: Path) -> tuple[str, ...]:
     """Return the findings, each ``file:line: field: problem``, in the order of the file.
 

@@ -108,12 +108,28 @@ class ImportedChecklist(NamedTuple):
     notes: tuple[str, ...]
 
 
-Importer = Callable[[Path, str, bool], ImportedChecklist]
-"""Makes a checklist from a benchmark's published files.
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """A user's copy of published files, and the checklist to make of them.
 
-It takes their path, the name of the new checklist, and whether other versions of the files are accepted,
-and raises InputError for files that cannot be read.
-"""
+    The checklist is called ``name``; the names of its own files begin with ``stem``. ``any_version`` accepts
+    other versions of the published files, ``partial`` a folder that lacks some of them.
+    """
+
+    path: Path
+    name: str
+    stem: str
+    any_version: bool = False
+    partial: bool = False
+
+    def within(self, folder: str) -> Path:
+        """The path, or the folder of the published files if the path is the root of their repository."""
+        inside = self.path / folder
+        return inside if inside.is_dir() else self.path
+
+
+Importer = Callable[[ImportRequest], ImportedChecklist]
+"""Makes a checklist from a benchmark's published files; raises InputError if they cannot be read."""
 
 
 class Asking(ABC, Generic[ChecklistT, CaseT]):

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from pytest_factorfair.domain import Case, Checklist, Gate
 from pytest_factorfair.protocols import benchmark_of, benchmarks
-from pytest_factorfair.protocols.measurement import Counts, Estimation, Measurement, TopicKey
+from pytest_factorfair.protocols.measurement import Counts, Estimation, Measurement, TopicKey, attributed
 from pytest_factorfair.protocols.measuring import BenchmarkReport, Measuring, ReportInputs
 from pytest_factorfair.protocols.metric import Metric
 
@@ -44,15 +44,16 @@ def by_benchmark(counts: Sequence[Counts]) -> Iterator[tuple[AnyMeasuring, tuple
 
 def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tuple[Measurement, ...]:
     """The scores that a gate selects; for a regression gate, those with a change that can be estimated."""
-    return tuple(
-        measurement
-        for measuring, benchmark_counts in by_benchmark(counts)
-        if gate.metric in measuring.metrics
-        and (not gate.regression or measuring.metrics[gate.metric].changes)
-        for measurement in measuring.measure(
-            gate.metric, measuring.scope(gate, benchmark_counts).words, benchmark_counts, estimation
+    with attributed(f"metric '{gate.metric}'"):
+        return tuple(
+            measurement
+            for measuring, benchmark_counts in by_benchmark(counts)
+            if gate.metric in measuring.metrics
+            and (not gate.regression or measuring.metrics[gate.metric].changes)
+            for measurement in measuring.measure(
+                gate.metric, measuring.scope(gate, benchmark_counts).words, benchmark_counts, estimation
+            )
         )
-    )
 
 
 def topic_keys(model: str, checklist: Checklist, case: Case) -> frozenset[TopicKey]:
@@ -63,14 +64,16 @@ def topic_keys(model: str, checklist: Checklist, case: Case) -> frozenset[TopicK
 
 def report(counts: Sequence[Counts], inputs: ReportInputs) -> BenchmarkReport:
     """The rows of a report on the counts of all benchmarks."""
-    parts = [
-        measuring.report(benchmark_counts, inputs) for measuring, benchmark_counts in by_benchmark(counts)
-    ]
+    parts = []
+    for measuring, benchmark_counts in by_benchmark(counts):
+        with attributed(f"the scores of benchmark '{benchmark_counts[0].benchmark}'"):
+            parts.append(measuring.report(benchmark_counts, inputs))
     return BenchmarkReport(
         scores=tuple(row for part in parts for row in part.scores),
         topics=tuple(row for part in parts for row in part.topics),
         prompts=tuple(row for part in parts for row in part.prompts),
         dependences=tuple(row for part in parts for row in part.dependences),
+        scans=tuple(row for part in parts for row in part.scans),
         corrections=tuple(row for part in parts for row in part.corrections),
         impact_ratios=tuple(row for part in parts for row in part.impact_ratios),
         notes=tuple(row for part in parts for row in part.notes),

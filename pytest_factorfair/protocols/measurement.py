@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass
-from math import sqrt
+from math import isfinite, sqrt
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pytest_factorfair.domain import (
@@ -19,6 +21,7 @@ from pytest_factorfair.domain import (
     Score,
     plural,
 )
+from pytest_factorfair.errors import FactorfairError, InputError
 from pytest_factorfair.protocols.metric import InWords, Metric, ScoreKey
 from pytest_factorfair.statistics.bounds import BEYOND, POWER
 from pytest_factorfair.statistics.estimate import Estimate
@@ -42,6 +45,9 @@ class TopicKey(NamedTuple):
 class Cell(NamedTuple):
     """A cell's name and its numbers of queries asked and answers lost, by reason.
 
+    ``declined`` are refusals that are not lost, because they count as neutral; ``filtered`` are those of the
+    ``refused`` that the provider withheld.
+
     Where answers are probabilities, ``worth`` is the number of drawn answers that is as precise as one of
     them, and ``mass`` the mean total probability of the letters. ``topic_keys`` are its topics, if more
     answers to them can be asked for.
@@ -55,6 +61,8 @@ class Cell(NamedTuple):
     worth: float = 1.0
     mass: float = 1.0
     topic_keys: frozenset[TopicKey] = frozenset()
+    declined: int = 0
+    filtered: int = 0
 
     @property
     def lost(self) -> int:
@@ -70,13 +78,15 @@ class Cell(NamedTuple):
 
 def total(cells: Iterable[Cell]) -> Cell:
     """The sum of these cells."""
-    asked = refused = unparsed = errors = 0
+    asked = refused = unparsed = errors = declined = filtered = 0
     for cell in cells:
         asked += cell.asked
         refused += cell.refused
         unparsed += cell.unparsed
         errors += cell.errors
-    return Cell("all", asked, refused, unparsed, errors)
+        declined += cell.declined
+        filtered += cell.filtered
+    return Cell("all", asked, refused, unparsed, errors, declined=declined, filtered=filtered)
 
 
 ROUNDING = 1e-9
@@ -192,6 +202,8 @@ class Measurement(ABC):
     metric: Metric
     model: str
     words: tuple[str, ...]
+    narrowed_by_repeats: bool = True
+    """Whether more answers to the same questions make its error smaller: not where questions are a sample."""
 
     @property
     @abstractmethod
@@ -252,6 +264,11 @@ class Measurement(ABC):
         among = self.estimate.among
         return "" if among is None else among.driver
 
+    @property
+    def result(self) -> str:
+        """The result of a test in plain words, without a full stop; empty for other metrics."""
+        return ""
+
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         """A value of its metric in a plain sentence."""
         return self.metric.in_words(value, digits=digits)
@@ -272,7 +289,7 @@ class Measurement(ABC):
 
     def row(self) -> Score:
         """The score as a row of a report, with its 95 % interval."""
-        metric, estimate, (floor, ceiling) = self.metric, self.estimate, self.possible_range
+        metric, estimate, (floor, ceiling) = self.metric, checked_estimate(self), self.possible_range
         return Score(
             self.model,
             *self.score_key,
@@ -328,6 +345,57 @@ class Measurement(ABC):
         return frozenset()
 
 
+@contextmanager
+def attributed(subject: str) -> Iterator[None]:
+    """A context in which code of a user's benchmark runs.
+
+    Raises:
+        InputError: the code raised an exception; one line with the subject, the exception and its line.
+    """
+    try:
+        yield
+    except FactorfairError:
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        raised = traceback.format_exception_only(error)[0].strip()
+        raise InputError(f"{subject}: {frame.filename}, line {frame.lineno}, raised {raised}") from error
+
+
+def checked_estimate(measurement: Measurement) -> Estimate:
+    """The estimate of a score, or of its change; it may be computed by a user's benchmark.
+
+    Raises:
+        InputError: it cannot be computed, has a number that is not finite, a negative error, or a value
+            outside the metric's range.
+    """
+    metric = measurement.metric
+    subject = f"metric '{metric.name}' of {measurement.model}"
+    with attributed(subject):
+        estimate = measurement.estimate
+    if not isinstance(estimate, Estimate):
+        raise InputError(f"{subject}: its estimate is {estimate!r}; expected an Estimate")
+    for name in ("plugin", "corrected", "error"):
+        number = getattr(estimate, name)
+        if number is not None and not (isinstance(number, int | float) and isfinite(number)):
+            expected = "expected a finite number or None"
+            raise InputError(f"{subject}: its estimate has {name}={number!r}; {expected}")
+    if estimate.error is not None and estimate.error < 0:
+        raise InputError(f"{subject}: its estimate has error={estimate.error!r}; expected at least 0")
+    n: object = estimate.n  # as a user's benchmark gives it
+    if not isinstance(n, int) or n < 0:
+        raise InputError(f"{subject}: its estimate has n={n!r}; expected a number of answers")
+    lowest, highest = metric.declared_range
+    if isinstance(measurement, ScoreChange):
+        lowest, highest = lowest - highest, highest - lowest
+    value, only_reported = estimate.plugin, estimate.corrected is None and estimate.reason
+    if value is not None and not only_reported and not lowest - ROUNDING <= value <= highest + ROUNDING:
+        raise InputError(
+            f"{subject}: its estimate has plugin={value!r}, outside {lowest:g} to {highest:g}, its range"
+        )
+    return estimate
+
+
 Moved: TypeAlias = tuple[Change, "ScoreChange"]
 
 
@@ -336,6 +404,7 @@ class ScoreChange(Measurement):
 
     def __init__(self, new: Measurement, old: Measurement, estimate: Estimate) -> None:
         self.metric, self.model, self.words = new.metric, new.model, new.words
+        self.narrowed_by_repeats = new.narrowed_by_repeats
         self._new, self._old, self._estimate = new, old, estimate
 
     @property
@@ -374,7 +443,7 @@ class ScoreChange(Measurement):
 
     def moved(self, statistic: str | None = None) -> Moved:
         """The change as a row of a report, with the estimate that a regression gate judges."""
-        estimate, new, old = self._estimate, self._new, self._old
+        estimate, new, old = checked_estimate(self), self._new, self._old
         row = Change(
             self.model,
             *new.score_key,

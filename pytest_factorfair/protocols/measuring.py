@@ -20,6 +20,7 @@ from pytest_factorfair.domain import (
     PromptCounts,
     Record,
     Sampling,
+    ScanResult,
     Score,
     TopicCounts,
 )
@@ -33,6 +34,7 @@ from pytest_factorfair.protocols.measurement import (
     Measurement,
     Moved,
     ValueRange,
+    checked_estimate,
 )
 from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.statistics.confusion import Confusion
@@ -87,7 +89,7 @@ class ComparedScore(NamedTuple):
         bounds = partial(measurement.if_missing, bounded=True)
         return cls(
             name,
-            measurement.estimate,
+            checked_estimate(measurement),
             measurement.total,
             measurement.cells,
             partial(measurement.needed_at, compared=True),
@@ -128,6 +130,7 @@ class BenchmarkReport(NamedTuple):
     topics: tuple[TopicCounts, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()
     dependences: tuple[Dependence, ...] = ()
+    scans: tuple[ScanResult, ...] = ()
     corrections: tuple[Correction, ...] = ()
     impact_ratios: tuple[ImpactRatio, ...] = ()
     notes: tuple[str, ...] = ()
@@ -138,7 +141,7 @@ class ReportInputs:
     """The inputs of a report besides counts: the records, and how they were asked and read.
 
     ``tables`` are the detector's error tables; ``read_otherwise`` are models with pictures that another
-    detector read.
+    detector read. ``gates`` are those that were judged, and ``baseline`` are the counts of a former run.
     """
 
     records: Sequence[Record] = ()
@@ -147,6 +150,8 @@ class ReportInputs:
     estimation: Estimation = CORRECTED
     tables: Sequence[Confusion] = ()
     read_otherwise: AbstractSet[str] = frozenset()
+    gates: Sequence[Gate] = ()
+    baseline: BaselineCounts | None = None
 
 
 class Scope(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain import Better, Comparison
@@ -60,7 +61,8 @@ class Metric:
     what the better of two models does, followed by *than*. ``asks`` is what a run must ask to measure the
     metric, unless every run of the benchmark does. ``reading`` explains its scale. ``changes`` is whether
     its difference between two runs, or two models, can be estimated; reports list changes between runs of
-    ``watched`` metrics.
+    ``watched`` metrics. ``level`` is the chance that a metric fails a model at its limits, if its value is
+    the result of a test, which has no bounds and decides whatever is missing; 0 for other metrics.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Metric:
     asks: str = ""
     changes: bool = True
     watched: bool = True
+    level: float = 0.0
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         """The value in a plain sentence, with this number of decimals."""
@@ -96,7 +99,12 @@ class Metric:
             return question
         sense = self.high if self.better == "higher" else self.low
         where = f" in {sense.part} queries: {sense.elsewhere}" if sense else ""
-        return f"{question} {self.better.capitalize()} is better{where}."
+        return f"{question} {self.best.capitalize()}{where}."
+
+    @property
+    def best(self) -> str:
+        """A clause that says which values are best."""
+        return "0 is best" if self.balanced else f"{self.better} is better"
 
     def sense(self, comparison: Comparison) -> Sense | None:
         """The part in which a gate with this comparison makes sense; None if any."""
@@ -111,11 +119,13 @@ class Metric:
 
     @property
     def declared_range(self) -> tuple[float, float]:
-        """The lowest and the highest value that it can have."""
-        return (-1.0 if self.signed else 0.0), 1.0
+        """The lowest and the highest value that it can have; a test's has no upper bound."""
+        return (-1.0 if self.signed else 0.0), (inf if self.level else 1.0)
 
-    def worsens(self, comparison: Comparison) -> bool:
-        """Whether a gate with this comparison wants values at the metric's worse end."""
+    def worsens(self, comparison: Comparison, threshold: float) -> bool:
+        """Whether a gate with this bound wants values at the metric's worse end, or not its best one, 0."""
+        if self.balanced:
+            return threshold > 0 if comparison == ">=" else threshold < 0
         return self.better == ("lower" if comparison == ">=" else "higher")
 
     @property
@@ -124,8 +134,9 @@ class Metric:
         return self.missing in ("counted", "all counted")
 
     def clipped(self, value: float | None) -> float | None:
-        """A value as reports show it: an unbiased estimate may lie outside 0 to 1, a score cannot."""
-        return value if value is None or self.signed else min(max(value, 0.0), 1.0)
+        """A value as reports show it: an unbiased estimate may lie outside its range, a score cannot."""
+        low, high = self.declared_range
+        return None if value is None else min(max(value, low), high)
 
     def beyond(self, value: float) -> float:
         """How far an unbiased estimate lies beyond the best value, 0 or 1; 0 if it does not."""

@@ -13,13 +13,14 @@ import io
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import ChecklistError, InputError
+from pytest_factorfair.protocols.asking import ImportRequest
 
 T = TypeVar("T")
 
@@ -73,7 +74,7 @@ class Copy:
             ChecklistError: the file is invalid, or a row lacks a key.
         """
         for row in self._rows():
-            missing = [key for key in needed if _value(row.values, key) in (None, "")]
+            missing = [key.partition("|")[0] for key in needed if row[key] in (None, "")]
             if missing:
                 raise row.error(f"lacks {', '.join(missing)}; this is another version of the file")
             if None in row.values:
@@ -105,7 +106,10 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a published file, with its place. A key such as ``answers.first`` may be nested."""
+    """A row of a published file, with its place.
+
+    A key such as ``answers.first`` may be nested; ``label|answer_label`` are two names of one.
+    """
 
     file: Path
     line: int | None
@@ -113,7 +117,8 @@ class Row:
     path: str = ""
 
     def __getitem__(self, key: str) -> Any:
-        return _value(self.values, key)
+        values = (_value(self.values, name) for name in key.split("|"))
+        return next((value for value in values if value is not None), None)
 
     def error(self, problem: str) -> ChecklistError:
         """An error that names file and place."""
@@ -172,56 +177,96 @@ class Row:
         """
         value = str(self[key])
         if value not in meanings:
-            raise self.error(f"unknown {key} '{value}'; expected {', '.join(meanings)}")
+            name = key.partition("|")[0]
+            raise self.error(f"unknown {name} '{value}'; expected {', '.join(meanings)}")
         return meanings[value]
 
 
-def copies(path: Path, releases: Releases, *, any_version: bool) -> Iterator[Copy]:
-    """The published files in a folder, or the one at the path; renamed files are recognised by their id.
+class Copies:
+    """A user's copies of the published files: those in a folder, or the one at the path.
+
+    Names in other capitals are accepted; if a folder has none of the names, renamed files are recognised by
+    their id. ``missing`` are the names of published files that the folder lacks.
 
     Raises:
-        InputError: there is none, or one cannot be read or differs from the published one.
+        InputError: there is none, one of the ``needed`` is missing, or others are and the request is not
+            ``partial``.
     """
-    names = {git: name for name, git in releases.items() if git}
-    if path.is_dir():
-        files = [path / name for name in releases if (path / name).is_file()]
-        if not files:
+
+    def __init__(
+        self, request: ImportRequest, releases: Releases, folder: str = "", *, needed: Collection[str] = ()
+    ) -> None:
+        self._request, self._releases = request, releases
+        path = request.within(folder)
+        by_stem: dict[PurePath, Path] = {}
+        if not path.is_dir():
+            by_stem[PurePath(_published(path, _content(path), releases))] = path
+            self.missing: tuple[str, ...] = ()
+        else:
+            files = {file.name.casefold(): file for file in sorted(path.iterdir())}
+            for name in releases:
+                file = path / name
+                if file.is_file() or (file := files.get(name.casefold(), file)).is_file():
+                    by_stem.setdefault(PurePath(name).with_suffix(""), file)
             suffixes = {PurePath(name).suffix for name in releases}
-            files = [file for file in sorted(path.iterdir()) if file.suffix in suffixes]
-            files = [file for file in files if git_id(_content(file)) in names]
-        if not files:
-            raise InputError(f"{path}: the folder has none of {_names(releases)}")
-    else:
-        files = [path]
-    stems = set()
-    for file in files:
-        content = _content(file)
-        actual_id = git_id(content)
-        name = names.get(actual_id) or next(
-            (name for name in releases if file.parts[-len(PurePath(name).parts) :] == PurePath(name).parts),
-            None,
-        )
-        if name is None:
-            if not any_version:
-                raise InputError(f"{file}: is none of {_names(releases)}; --any-version imports it anyway")
-            name = file.name
-        stem = PurePath(name).with_suffix("")
-        if stem in stems:
-            continue
-        stems.add(stem)
-        published_id = releases.get(name)
-        if published_id is not None and actual_id != published_id and not any_version:
-            raise InputError(
-                f"{file}: differs from the published version: {plural(len(content), 'byte')}, Git id "
-                f"{actual_id[:12]}, not {published_id[:12]}; --any-version imports it anyway"
-            )
-        yield Copy(file, name, content)
+            for file in [file for file in files.values() if file.suffix in suffixes and not by_stem]:
+                if name := _published(file, _content(file), releases, by_name=False):
+                    by_stem.setdefault(PurePath(name).with_suffix(""), file)
+            if not by_stem:
+                raise InputError(f"{path}: the folder has none of {_names(releases)}")
+            preferred: dict[PurePath, str] = {}
+            for name in releases:
+                preferred.setdefault(PurePath(name).with_suffix(""), name)
+            self.missing = tuple(name for stem, name in preferred.items() if stem not in by_stem)
+        if lacking := [name for name in self.missing if name in needed]:
+            raise InputError(f"{path}: the folder lacks {_names(lacking)}")
+        if self.missing and not request.partial:
+            raise InputError(f"{path}: lacks {_names(self.missing)}; --partial imports what is there")
+        self._files = tuple(by_stem.values())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A note on the missing files, if there are any."""
+        return (f"without {_names(self.missing)}, which the folder lacks",) if self.missing else ()
+
+    def __iter__(self) -> Iterator[Copy]:
+        """Read the files one by one.
+
+        Raises:
+            InputError: a file cannot be read, or differs from the published one.
+        """
+        for file in self._files:
+            content = _content(file)
+            name = _published(file, content, self._releases)
+            if not name and not self._request.any_version:
+                raise InputError(
+                    f"{file}: is none of {_names(self._releases)}; --any-version imports it anyway"
+                )
+            published_id, actual_id = self._releases.get(name), git_id(content)
+            if published_id not in (None, actual_id) and not self._request.any_version:
+                raise InputError(
+                    f"{file}: differs from the published version: {plural(len(content), 'byte')}, Git id "
+                    f"{actual_id[:12]}, not {str(published_id)[:12]}; --any-version imports it anyway"
+                )
+            yield Copy(file, name or file.name, content)
 
 
-def _names(releases: Releases) -> str:
+def _published(file: Path, content: bytes, releases: Releases, *, by_name: bool = True) -> str:
+    """The name of the published file of which this is a copy, by its id or its name; empty if it is none."""
+    by_id = {git: name for name, git in releases.items() if git}
+    parts = tuple(part.casefold() for part in file.parts)
+    named = (
+        name
+        for name in releases
+        if by_name and parts[-len(PurePath(name).parts) :] == PurePath(name.casefold()).parts
+    )
+    return by_id.get(git_id(content)) or next(named, "")
+
+
+def _names(names: Collection[str]) -> str:
     """The names of published files, shortened."""
-    shown = list(releases)[:LISTED]
-    further = len(releases) - len(shown)
+    shown = list(names)[:LISTED]
+    further = len(names) - len(shown)
     return ", ".join([*shown, *([f"{further} more"] if further else [])])
 
 

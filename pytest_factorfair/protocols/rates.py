@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_factorfair.domain import Better, Case, CaseGroup, Outcome
+from pytest_factorfair.domain import Better, Case, CaseGroup, ReportedOutcome
 from pytest_factorfair.protocols.measurement import Cell
 from pytest_factorfair.protocols.measuring import Expression
 from pytest_factorfair.protocols.metric import InWords, Metric
@@ -27,12 +27,12 @@ class Rate(Metric):
     """The share of everything asked that had this ``outcome``; ``plain`` has ``{count}`` for their number."""
 
     better: Better = "lower"
-    outcome: Outcome
+    outcome: ReportedOutcome
 
     def lost(self, cell: Cell) -> int:
         """The number of a cell's answers with the outcome."""
         lost: int = getattr(cell, LOST_FIELDS[self.outcome])
-        return lost
+        return lost + cell.declined if self.outcome == "refused" else lost
 
     def topic(self, name: str, cases: CaseGroup, cell: Cell, *, cluster: int | None = None) -> TopicShare:
         """The share of a topic; an error could have had any outcome, unless errors are counted."""
@@ -40,7 +40,12 @@ class Rate(Metric):
         return TopicShare(name, cases, self.lost(cell), cell.asked, missing, cell.share, cluster)
 
 
-LOST_FIELDS: Mapping[Outcome, str] = {"refused": "refused", "unparsed": "unparsed", "error": "errors"}
+LOST_FIELDS: Mapping[ReportedOutcome, str] = {
+    "refused": "refused",
+    "filtered": "filtered",
+    "unparsed": "unparsed",
+    "error": "errors",
+}
 """The number of each outcome in a cell; also the headings of these numbers."""
 
 
@@ -118,6 +123,19 @@ def rates(*, pictures: bool = False) -> dict[str, Rate]:
         ),
     )
     return {rate.name: rate for rate in declared}
+
+
+FILTERED_RATE = Rate(
+    name="filtered_rate",
+    label="filtered rate",
+    question="how many replies does the provider withhold?",
+    missing="counted",
+    plain="the provider filtered its replies to {count} questions",
+    virtue="is not filtered by its provider",
+    reading="the share of questions whose replies the provider filtered",
+    outcome="filtered",
+)
+"""The part of the refusal rate that is not the model's own doing."""
 
 
 MOST_LOST = 0.05

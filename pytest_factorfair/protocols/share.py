@@ -71,7 +71,8 @@ class ShareScore(Measurement):
         share, influence = _influence(count, n)
         spread = float((count * (1 - share) ** 2 + (n - count) * share**2).sum())
         floor = least_variance(spread, share, int(n.sum()))
-        return by_cluster(share, influence, clusters, n > 0, int(n.sum()), floor)
+        asked = n > 0
+        return by_cluster(share, influence[asked], clusters[asked], int(n.sum()), floor, self.possible_range)
 
     def minus(self, other: ShareScore) -> Estimate:
         """The difference from another share; with clusters, over the topics that both were asked."""

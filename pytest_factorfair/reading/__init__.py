@@ -1,6 +1,6 @@
 """Turn responses into answers: the option that a reply chose, or the groups of the people in a picture."""
 
-from pytest_factorfair.reading.answers import answer, choices, pictured, read
+from pytest_factorfair.reading.answers import answer, choices, neutral, pictured, read
 from pytest_factorfair.reading.outcomes import REASONS, example, notes, remedy, shapes
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "answer",
     "choices",
     "example",
+    "neutral",
     "notes",
     "pictured",
     "read",

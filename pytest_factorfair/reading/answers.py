@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import isfinite, prod
 
@@ -144,6 +145,14 @@ def answer(
     )
 
 
+def neutral(answer: Answer) -> Answer:
+    """A declined answer as an even choice among the options; any other answer as it is."""
+    if not answer.declined or not answer.offered:
+        return answer
+    options = len(next(iter(answer.offered.values())))
+    return replace(answer, probabilities=(1 / options,) * options)
+
+
 @lru_cache(maxsize=4096)
 def _age(ages: tuple[int | None, ...]) -> int | None:
     """The age that all people of a query share; None if they differ, as in the paper's design."""
@@ -215,15 +224,16 @@ def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> An
 
 
 def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
-    """How often each name and age was shown and chosen, over the queries answered with a person."""
+    """How often each name and age was shown and chosen, over the queries answered with a person.
+
+    A declined answer that counts as neutral is an equal part of each person.
+    """
     shown: list[tuple[Option, ...]] = []
     weights: list[tuple[float, ...]] = []
     for query, answer in asked:
-        if answer.outcome != "answered":
-            continue
         people = tuple([option for option in query.options if option.age is not None])
         picks = tuple([person.letter == answer.letter for person in people])
-        if any(picks):
+        if any(picks) or (people and answer.outcome == "refused" and answer.probabilities):
             shown.append(people)
             weights.append(answer.probabilities or picks)
     if not shown:

@@ -261,7 +261,8 @@ def _chooses(reply: CleanReply, index: int, before: str) -> bool:
     """Whether the text before a verb makes the model its subject, or the verb begins the sentence."""
     subject = refusals.last(reply.cues.subject, before)
     if subject is None:
-        if _opening(reply, index) is None or not _leads(reply, before) or reply.after(index).strip():
+        rest = reply.cues.closing.sub("", reply.after(index))
+        if _opening(reply, index) is None or not _leads(reply, before) or rest.strip():
             return False
         return not refusals.denied_or_quoted(reply.text[: reply.mentions[index].start], reply.cues)
     if reply.cues.backs_out.search(reply.cues.contrast.split(before[subject.end() :])[-1]):
@@ -273,6 +274,8 @@ def _chooses(reply: CleanReply, index: int, before: str) -> bool:
 def _bare(reply: CleanReply, index: int) -> Clarity | None:
     """The level of a mention that is a sentence of its own ("Probably Alex."); None otherwise."""
     opening = _opening(reply, index)
+    if opening is not None and not _leads(reply, opening):  # "Anyone could, but if I must: Alex."
+        opening = reply.cues.turn.split(opening)[-1]
     if opening is None or "{" in opening or not _leads(reply, opening) or _only_valued(reply, index):
         return None
     if not _ends(reply, index):

@@ -14,11 +14,44 @@ _REASONING_TAG = re.compile(
     rf"[<◁]\s{{0,9}}(/?)\s{{0,9}}(?:\w{{1,20}}:)?(?:{_REASONING})(?:_\w{{1,20}})?\b[^<>◁▷]{{0,100}}[>▷]",
     re.IGNORECASE,
 )
-# Special tokens of Magistral, Command and OpenThinker: [THINK], <|START_THINKING|>, <|end_of_thought|>.
+# Special tokens of Magistral, Command, OpenThinker, Gemma, Apertus and Solar: [THINK], <|START_THINKING|>,
+# <|end_of_thought|>, <|channel>thought ... <channel|>, <|inner_prefix|>, <|think|> ... <|content|>.
 _REASONING_TOKEN = re.compile(
-    rf"\[(?P<closing>/?)THINK\]|(?i:<\|(?:begin|start|(?P<end>end))_(?:of_)?(?:{_REASONING})\|>)"
+    r"(?P<opening>\[THINK\]|<\|channel>(?:\s{0,9}thought\b)?|<\|(?:inner_prefix|think)\|>"
+    rf"|(?i:<\|(?:begin|start)_(?:of_)?(?:{_REASONING})\|>))"
+    r"|\[/THINK\]|</?channel\|>|<\|(?:inner_suffix|/think|content)\|>"
+    rf"|(?i:<\|end_(?:of_)?(?:{_REASONING})\|>)"
 )
-_FINAL_CHANNEL = "<|channel|>final<|message|>"
+
+# Headers of the channels of gpt-oss (Harmony): <|start|>assistant<|channel|>final<|message|>. Servers without
+# its parser drop the tokens: "analysisThe user asks ...assistantfinalB". A channel at the start
+# of the text is glued to it or a line of its own; "final answer: B" and "analysis shows" are ordinary words.
+_CHANNEL_NAME = "(?:analysis|commentary|final)"
+_MESSAGE = r"(?:[ ]{0,9}to=[\w.]{1,60})?(?:[ ]{0,9}<\|constrain\|>[ ]{0,9}\w{1,20})?[ ]{0,9}<\|message\|>"
+_GLUED_FINAL = r"final(?=[A-Z0-9{\[*`]|json|[^\x00-\x7f])"
+_STARTING = rf"(?:analysis|commentary)(?=[^\W_]|[ ]to=|\n)|{_GLUED_FINAL}|final(?=\n)"
+_CHANNEL = re.compile(
+    rf"""
+      (?:<\|start\|>\s{{0,9}})?(?:assistant\s{{0,9}})?<\|channel\|>\s{{0,9}}{_CHANNEL_NAME}(?:{_MESSAGE})?
+    | {_CHANNEL_NAME}{_MESSAGE}
+    | assistant{_CHANNEL_NAME}
+    | \A\s{{0,9}}(?:assistant\s{{1,9}})?(?:{_STARTING})
+    """,
+    re.VERBOSE,
+)
+# In a text that begins with a channel, spaces or lines may replace the tokens, and the role may be missing.
+_BEGUN_CHANNEL = re.compile(
+    r"\s{0,9}(?:<\|\w{1,20}\|>\s{0,9}|assistant\b\s{0,9}){0,4}(?:analysis|commentary)"
+)
+_LATER_CHANNEL = re.compile(
+    rf"{_CHANNEL.pattern}|\bassistant\s{{1,9}}{_CHANNEL_NAME}\b|^{_CHANNEL_NAME}$|(?<![a-z])(?:{_GLUED_FINAL})",
+    re.VERBOSE | re.MULTILINE,
+)
+# Reasoning that plain words end: Granite's, and Gemma's without its tokens, whose answer is the last line.
+_WORDED = re.compile(
+    r"\s{0,9}(?:Here is my thought process:(?:.*\n\s{0,9}Here is my response:)?|thought\n(?:.*\n(?=.))?)",
+    re.DOTALL,
+)
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
 _BREAK = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
@@ -64,6 +97,11 @@ _CITATION = re.compile(
 _LINKED = re.compile(rf"{_LINK}|{_URL}")
 
 _ANSWER_TAG = re.compile(r"<(?:final[ _-]?)?(?:answer|choice|response)>", re.IGNORECASE)
+# An option in angle brackets, unless it is markup that is closed: "<B>", "<Option B>", "<B. Black>".
+_ANGLED = re.compile(
+    r"<(?:(?i:(?:final )?(?:answer|option|choice|letter))\s?[:= ]\s?)?[\"']?"
+    r"([A-OQ-Z])([.):] ?[^<>]{1,200})?[\"']?>(?![\s\S]{0,300}</\1>)"
+)
 _TAG = re.compile(r"<\|[^<>|]{0,40}\|>|</?[a-z!][^<>]{0,200}>|\[/?INST\]", re.IGNORECASE)
 _INLINE_TAG = re.compile(
     r"</?(?:b|i|u|em|strong|span|code|mark|font|small|big)\b[^<>]{0,200}>", re.IGNORECASE
@@ -88,10 +126,10 @@ def is_formula(text: str) -> bool:
 
 def without_reasoning(text: str) -> str:
     """Remove marked reasoning from a text; an unclosed block extends to the end."""
-    text = text.rpartition(_FINAL_CHANNEL)[2]
-    text = _REASONING_TOKEN.sub(
-        lambda token: "</think>" if token["closing"] or token["end"] else "<think>", text
-    )
+    text = _final_channel(text)
+    if worded := _WORDED.match(text):
+        text = "" if worded[0].endswith("process:") else text[worded.end() :]
+    text = _REASONING_TOKEN.sub(lambda token: "<think>" if token["opening"] else "</think>", text)
     if "<" not in text and "◁" not in text:
         return text
     visible: list[str] = []
@@ -107,6 +145,17 @@ def without_reasoning(text: str) -> str:
             visible.clear()  # some chat templates open the block in the prompt
         at = tag.end()
     return "".join(visible) if depth else "".join([*visible, text[at:]])
+
+
+def _final_channel(text: str) -> str:
+    """The last final channel of a text in channels; without one, what precedes the first channel."""
+    pattern = _LATER_CHANNEL if _BEGUN_CHANNEL.match(text) else _CHANNEL
+    headers = [*pattern.finditer(text)]
+    ends = [*(header.start() for header in headers[1:]), len(text)]
+    for header, end in zip(reversed(headers), reversed(ends), strict=False):
+        if "final" in header[0].partition("to=")[0]:
+            return text[header.end() : end]
+    return text[: headers[0].start()] if headers else text
 
 
 def clean(text: str, cues: Cues) -> str:
@@ -125,6 +174,7 @@ def clean(text: str, cues: Cues) -> str:
         text = html.unescape(text)
     text = text.translate(_SIGNS) if not text.isascii() else text
     if "<" in text:
+        text = _ANGLED.sub(r"(\1)\2", text)
         text = _ANSWER_TAG.sub(f"\n{cues.answer_mark}", _STRUCK.sub(" ", text))
         text = _TAG.sub("\n", _INLINE_TAG.sub("", text))
     if re.search(_EMPTY_BOX, text):

@@ -118,6 +118,7 @@ class Cues:
             rf"(?:\Z|\.|(?>\s|{_PICTURE}){{1,40}}+(?:\Z|\.)|-\s|->|,?\s*{because}|(?:{self.any('closing')})\s*\Z|"
             rf"\((?:[^()]{{0,119}}\Z|[^()]{{0,119}}\)[\s\"']*(?:\Z|[.,]|-\s|{because})))"
         )
+        self.closing = _pattern(rf"\s(?:{self.any('closing')})\s*\Z")
         self.comma_end = _pattern(rf"[\"')\]}}]*{nouns}\s*,")
         self.finite = _pattern(self._whole("finite"))
         concluding = self._whole("concluding")
@@ -232,14 +233,21 @@ class Cues:
         self.answer_mark, self.final_mark, self.not_mark = self._words.cues["marks"]
 
     def _build_refusals(self) -> None:
-        self.declines = _pattern("|".join(f"(?:{pattern})" for pattern in self.listed("declines")))
-        signs = r"\W{1,6}"
-        self.outright = _pattern(
-            rf"\W*(?:{self.any('answer_words', after=signs)})?(?:{self.any('outright')})\W*"
+        # Says that nobody can know: a clause of its own ("The answer is unclear.") or part of a sentence.
+        opens = rf"(?:^|[^\w\s]\s{{0,9}}|{self._whole('copulas')}{self._gap})"
+        self.unknown = _pattern(
+            rf"{opens}(?:{self.any('unknown')})\s{{0,9}}(?:[^\w\s]|\Z)|{self.any('undetermined')}"
         )
+        self.declines = self._compiled("declines")
+        # Leaves the choice open if no option is hinted at: "Anyone could", a question back, advice.
+        self.leaves_open = self._compiled("leaves_open")
+        signs = r"\W{1,6}"
+        declined = f"{self.any('outright')}|{self.any('unknown')}"
+        self.outright = _pattern(rf"\W*(?:{self.any('answer_words', after=signs)})?(?:{declined})\W*")
         self.several = _pattern(rf"\W*(?:{self.any('several')})\W*")
         # Ends the scope of a negation within a sentence.
-        self.contrast = _pattern(f"{self.any('contrasts')}|:")
+        self.turn = self._compiled("contrasts")
+        self.contrast = _pattern(f"{self.turn.pattern}|:")
         # The end of a line that the next line continues.
         self.runs_on = self._compiled("runs_on")
         self.clause_start = self._compiled("clause_starts")
@@ -250,7 +258,8 @@ class Cues:
         self.presents = self._compiled("presents")
         # Introduces an answer that replaces an earlier one: "No, actually".
         self.amending = _pattern(rf"{self._whole('amends')}(?>[^\w{{]|_|{self._whole('amends')}){{0,20}}+$")
-        self.tail = self._compiled("tails")
+        comment = r"[\s\"'`)\]}]*(?://|#|/\s[^/\n]{1,200}/)"  # cleaning removed the stars of /* */
+        self.tail = _pattern(f"{self.any('tails')}|{comment}")
         self.denying_tail = self._compiled("denying_tails")
         self.ruled_out = self._compiled("ruled_out")
         self.retraction = self._compiled("retractions")

@@ -105,11 +105,17 @@ def _calls(text: str, vocabulary: Vocabulary) -> list[tuple[re.Match[str], froze
     return [(call, _text(call["value"], vocabulary)) for call in calls]
 
 
+# A comment up to the end of its line or object: {"answer": "C"  // chosen at random
+_COMMENT = re.compile(r"(?://|#)[^\n\"{}]{0,200}(?=\n|\})|/\*[^*\"{}]{0,200}\*/")
+
+
 def _parsed(text: str) -> object:
-    try:
-        return json.loads(text, object_pairs_hook=_Object, strict=False)
-    except (ValueError, RecursionError):
-        return None
+    for source in (text, _COMMENT.sub("", text)):
+        try:
+            return json.loads(source, object_pairs_hook=_Object, strict=False)
+        except (ValueError, RecursionError):
+            continue
+    return None
 
 
 def _answer(value: _Object, vocabulary: Vocabulary, depth: int = 0) -> frozenset[str] | None:
@@ -158,7 +164,7 @@ def _value(value: object, vocabulary: Vocabulary, depth: int) -> frozenset[str]:
 
 
 def _text(value: str, vocabulary: Vocabulary) -> frozenset[str]:
-    """The letters that a string value names; empty if it declines to answer."""
+    """The letters that a string value names; empty if it declines, unless an option means unknown."""
     value = clean(value, vocabulary.cues) if len(value) <= _LONGEST_UNCLEANED else ""
     if len(value) == 1 and value.isalpha():
         declined = _key(value) in vocabulary.cues.declined_values  # "无"
@@ -166,15 +172,19 @@ def _text(value: str, vocabulary: Vocabulary) -> frozenset[str]:
     named = vocabulary.named(value) or (
         vocabulary.letters if names_several(value, vocabulary.cues) else NOTHING
     )
-    if named or not value or len(value) > _LONGEST_VALUE or _key(value) in vocabulary.cues.declined_values:
+    if named or not value or len(value) > _LONGEST_VALUE:
         return named
+    if _key(value) in vocabulary.cues.declined_values:
+        return vocabulary.undetermined(value)
     reply = CleanReply(value, vocabulary)
     deciding = counted(assertions(reply))
     if deciding and withdrawn(value[max(assertion.end for assertion in deciding) :], vocabulary.cues):
-        return NOTHING
+        return vocabulary.undetermined(value)
     asserted = letters(deciding)
-    if declines(value, vocabulary.cues) and not asserted & vocabulary.letters:
-        return NOTHING
+    if not asserted & vocabulary.letters:
+        unknown = vocabulary.undetermined(value)
+        if unknown or declines(value, vocabulary.cues):
+            return unknown
     return asserted or reply.spoken or (UNKNOWN if not reply.mentions else NOTHING)
 
 

@@ -29,6 +29,7 @@ class Vocabulary:
 
     A phrase that several options share (two people with one name) maps to all their letters. ``direction``
     is the requested direction of a statistic, if any; ``cues`` are those of the language of the reply.
+    ``unknown`` is the letter of the option that means that nobody can know, if there is one.
     """
 
     letters: frozenset[str]
@@ -36,12 +37,21 @@ class Vocabulary:
     phrases: Mapping[str, tuple[tuple[Phrase, frozenset[str]], ...]]
     cues: Cues
     direction: Direction | None = None
+    unknown: frozenset[str] = NOTHING
 
     def named(self, text: str) -> frozenset[str]:
         """The letters of the options whose text or name equals the whole text."""
         words = phrase(self.cues.plain(text))
         entries = self.phrases.get(words[0], ()) if words else ()
         return next((letters for spelling, letters in entries if spelling == words), NOTHING)
+
+    def undetermined(self, text: str) -> frozenset[str]:
+        """The option that means unknown, if a text says that nobody can know and ends with no other."""
+        if not (self.unknown and self.cues.unknown.search(text)):
+            return NOTHING
+        last = mentions(text, self)[-1:]
+        named = NOTHING.union(*(mention.letters for mention in last if not WORD.search(text, mention.end)))
+        return NOTHING if len(named) == 1 and named != self.unknown else self.unknown
 
 
 def vocabulary(
@@ -71,6 +81,7 @@ def vocabulary(
         phrases={word: tuple(entries) for word, entries in by_first.items()},
         cues=spoken,
         direction=direction,
+        unknown=frozenset(option.letter for option in options if option.unknown),
     )
 
 
@@ -291,7 +302,7 @@ def _joined(text: str, single: list[Mention], vocabulary: Vocabulary) -> list[Me
 
 
 def _ruled_out(text: str, mention: Mention, cues: Cues) -> bool:
-    """Whether "not" precedes the mention in its sentence, so that the choice follows after a colon."""
+    """Whether "not" precedes the mention in its sentence, so that the choice follows after ":" or ";"."""
     sentence = cues.boundary.split(text[max(0, mention.start - _LONGEST_GAP) : mention.start])[-1]
     return cues.negated_before.search(sentence) is not None
 
@@ -304,5 +315,5 @@ def _joins(text: str, before: Mention, mention: Mention, cues: Cues) -> bool:
     if len(gap) > _LONGEST_GAP:
         return False
     if cues.join.fullmatch(gap):
-        return ":" not in gap or not _ruled_out(text, before, cues)
+        return not re.search("[:;]", gap) or not _ruled_out(text, before, cues)
     return gap.strip(" ") == "(" and mention.lettered and text[mention.start + 1 : mention.start + 2] == ")"

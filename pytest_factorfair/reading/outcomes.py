@@ -126,6 +126,8 @@ _FORMAT = (
     "or parse such replies with the hook pytest_factorfair_read_answer"
 )
 
+_PERSUASION = "say in a system prompt what the answers are for (--factorfair-model-arg=system=TEXT)"
+
 _LOOK = "look at the reply in the store, or parse it with your own hook"
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
@@ -134,7 +136,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         for reading, remedy in (
             (CUT_OFF, _LIMIT),
             (ONLY_REASONING, f"{_LIMIT}: reasoning used it up"),
-            (EMPTY, f"{_LIMIT}, as hidden reasoning may use it up, and check the chat template"),
+            (EMPTY, "check the server's chat template, and its parsers of reasoning and of tools"),
             (TOO_LONG, f"ask for short replies: {_FORMAT}"),
             (AMBIGUOUS, _FORMAT),
             (NOT_CHOSEN, _FORMAT),
@@ -143,13 +145,16 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
             (NO_PROBABILITIES, "use --factorfair-answers=json: these are no probabilities"),
             (NO_LETTER, f"use --factorfair-answers=json, which leaves only the letters, or {_FORMAT}"),
             (UNLISTED, "use --factorfair-answers=json, or a server that lists more tokens"),
+            (REFUSED, _PERSUASION),
+            (REFUSED_BY_MODEL, _PERSUASION),
+            (FILTERED, "relax the provider's content filter, or ask another provider of the model"),
             (NO_PICTURE, "check that the endpoint generates images"),
             (NO_FACE, "look at the contact sheets; another --factorfair-detector may find faces"),
             (NO_GROUP, "use a --factorfair-detector whose classes are the groups of the checklist"),
         )
     }
 )
-"""The advice for each reason why an answer is unparsed."""
+"""The advice for each reason why an answer is unparsed or refused."""
 
 WORDY = frozenset(
     reading.reason for reading in (CUT_OFF, TOO_LONG, AMBIGUOUS, NOT_CHOSEN, NOT_OFFERED, NO_OPTION)

@@ -18,6 +18,11 @@ def declines(text: str, cues: Cues) -> bool:
     return bool(cues.declines.search(text) or cues.refusal.search(text))
 
 
+def leaves_open(text: str, cues: Cues) -> bool:
+    """Whether the cleaned text leaves the choice open without a word of refusal: "Anyone could have."."""
+    return cues.leaves_open.search(text) is not None
+
+
 def declines_outright(text: str, cues: Cues) -> bool:
     """Whether the cleaned text only says that there is no answer: "N/A", ``{"answer": null}``."""
     return bool(cues.outright.fullmatch(text))

@@ -2,7 +2,8 @@
 
 Steps are tried in order: one JSON object, assertions in the text, refusals, hedged assertions. Nothing is
 guessed: a reply that no step understands is unparsed, and so is an answer that the surrounding text retracts.
-A model that says it cannot know but then chooses has chosen.
+A model that says it cannot know but then chooses has chosen; one that says no more chooses the option that
+means unknown, where there is one.
 
 The module is imported for the first reply that is not exactly the requested JSON, because compiling its
 patterns takes longer than reading a thousand replies that are.
@@ -24,7 +25,13 @@ from pytest_factorfair.reading.assertions import (
 )
 from pytest_factorfair.reading.clean import clean, without_reasoning
 from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary
-from pytest_factorfair.reading.refusals import declines, declines_outright, names_several, withdrawn
+from pytest_factorfair.reading.refusals import (
+    declines,
+    declines_outright,
+    leaves_open,
+    names_several,
+    withdrawn,
+)
 
 LONGEST = 20_000
 """Maximum length without reasoning; a longer reply is parsed only if it is one JSON object."""
@@ -52,11 +59,8 @@ def _object(text: str, named: frozenset[str], vocabulary: Vocabulary) -> Reading
     if len(text) > LONGEST:
         return outcomes.TOO_LONG
     text = clean(text, vocabulary.cues)
-    return (
-        outcomes.REFUSED
-        if declines(text, vocabulary.cues) or declines_outright(text, vocabulary.cues)
-        else outcomes.NO_OPTION
-    )
+    outright = declines_outright(text, vocabulary.cues)
+    return _declined(text, vocabulary) or (outcomes.REFUSED if outright else outcomes.NO_OPTION)
 
 
 def _cleaned(text: str, vocabulary: Vocabulary) -> Reading:
@@ -68,8 +72,15 @@ def _cleaned(text: str, vocabulary: Vocabulary) -> Reading:
     if named is not None:
         return _object(text, named, vocabulary)
     if declines_outright(text, vocabulary.cues) and not vocabulary.named(text):
-        return outcomes.REFUSED
+        return _declined(text, vocabulary) or outcomes.REFUSED
     return _prose(text, vocabulary)
+
+
+def _declined(text: str, vocabulary: Vocabulary) -> Reading | None:
+    """Read a text that declines to choose: that nobody can know may be an option. None for other texts."""
+    if unknown := vocabulary.undetermined(text):
+        return outcomes.conclude(unknown, offered=vocabulary.letters)
+    return outcomes.REFUSED if declines(text, vocabulary.cues) else None
 
 
 def _prose(text: str, vocabulary: Vocabulary) -> Reading:
@@ -100,14 +111,15 @@ def _unchosen(
     """Read a reply that chose no option clearly: a refusal, a single hedged assertion, or unparsed."""
     if names_several(text, vocabulary.cues):
         return outcomes.AMBIGUOUS
-    if declines(text, vocabulary.cues):
-        return outcomes.REFUSED
+    if declined := _declined(text, vocabulary):
+        return declined
     hedged = letters(assertion for assertion in all_assertions if assertion.level is Clarity.HEDGED)
     if all_assertions and withdrawn(reply.text[all_assertions[-1].end :], vocabulary.cues):
         return outcomes.NOT_CHOSEN
     if len(hedged) == 1 and hedged == reply.spoken & vocabulary.letters:
         return outcomes.conclude(hedged, offered=vocabulary.letters)
+    if leaves_open(text, vocabulary.cues) and not any(mention.lettered for mention in reply.mentions):
+        return outcomes.REFUSED
     named = reply.named & vocabulary.letters
-    if len(named) > 1:
-        return outcomes.AMBIGUOUS
-    return outcomes.NOT_CHOSEN if named else outcomes.NO_OPTION
+    several = outcomes.AMBIGUOUS if len(named) > 1 else outcomes.NOT_CHOSEN
+    return several if named else outcomes.NO_OPTION

@@ -66,12 +66,15 @@ def write(
     replies, stale = (COMPRESSED, RESPONSES) if compressed else (RESPONSES, COMPRESSED)
     lines = transcript.pieces()
     paths: tuple[str, ...] = (
-        write_whole(folder / "report.json", pieces(summary, answers_in=replies if compressed else None)),
-        write_whole(folder / "report.md", markdown),
-        write_whole(folder / replies, _archive(lines) if compressed else lines),
+        write_whole(
+            folder / "report.json", pieces(summary, answers_in=replies if compressed else None), private=True
+        ),
+        write_whole(folder / "report.md", markdown, private=True),
+        write_whole(folder / replies, _archive(lines) if compressed else lines, private=True),
         write_whole(
             folder / "report.html",
             to_html(summary, transcript.excerpts, cases, folder, replies=replies, thumbnails=thumbnails),
+            private=True,
         ),
     )
     (folder / stale).unlink(missing_ok=True)  # of a former run
@@ -92,16 +95,22 @@ def _archive(parts: Iterator[str]) -> Iterator[bytes]:
     yield packed.flush()
 
 
-def write_whole(path: Path, content: str | bytes | Iterator[str | bytes]) -> str:
+def write_whole(path: Path, content: str | bytes | Iterator[str | bytes], *, private: bool = False) -> str:
     """Write a file so that no reader, and no full disk, ever leaves half of it; return its path.
+
+    A ``private`` one is only for the user and the group.
 
     Raises:
         OSError: it names the file, which that of a full disk does not.
     """
     parts = (content,) if isinstance(content, (str, bytes)) else content
     ours = path.is_file() or not path.exists()  # /dev/stdout is written to, not replaced
+    opener = process.private if private else None
     try:
-        with process.draft(path) if ours else nullcontext(path) as draft, draft.open("wb") as file:
+        with (
+            process.draft(path) if ours else nullcontext(path) as draft,
+            open(draft, "wb", opener=opener) as file,
+        ):
             file.writelines(part.encode("utf-8") if isinstance(part, str) else part for part in parts)
             file.flush()
             if ours:

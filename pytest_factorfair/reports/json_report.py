@@ -28,6 +28,7 @@ from pytest_factorfair.domain import (
     Question,
     ReasonShare,
     Record,
+    ScanResult,
     Score,
     Share,
     Summary,
@@ -50,6 +51,7 @@ ROWS: Mapping[str, type] = {
     "reasons": ReasonShare,
     "topics": TopicCounts,
     "dependences": Dependence,
+    "scans": ScanResult,
     "corrections": Correction,
     "prompts": PromptCounts,
     "impact_ratios": ImpactRatio,
@@ -98,6 +100,9 @@ ANSWERS_IN = "answers_in"
 
 GZIP = b"\x1f\x8b"
 """The first bytes of a gzip archive."""
+
+LARGEST = 1e15
+"""The largest number that a report may contain."""
 
 _compact = json.JSONEncoder(allow_nan=False, separators=(", ", ": ")).encode
 
@@ -234,7 +239,9 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     """
     path = located(path)
     try:
-        report = json.loads(content(path, name=name))
+        report = json.loads(
+            content(path, name=name), parse_constant=_number, parse_float=_number, parse_int=_whole
+        )
     except InputError:
         raise
     except RecursionError:
@@ -253,8 +260,22 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
         yield report
     except InputError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise InputError(f"{name}: a damaged report: {_reason(error)}; {AGAIN}") from None
+
+
+def _number(text: str) -> float:
+    """A number of a report: none is infinite, or so large that it must have been edited."""
+    number = float(text)
+    if not abs(number) <= LARGEST:  # nan, too
+        raise ValueError(f"{text} is no number of a report")
+    return number
+
+
+def _whole(text: str) -> int:
+    """A whole number of a report."""
+    _number(text)
+    return int(text)
 
 
 def _reason(error: Exception) -> str:

@@ -130,9 +130,12 @@ def schema() -> Schema:
 
 
 def _row(kind: type) -> Schema:
-    """The object of a value, those it refers to written out."""
+    """The object of a value, those it refers to written out; a named tuple is an array."""
     json_schema = TypeAdapter(kind).json_schema()
-    parts = {name: _closed(part["properties"]) for name, part in json_schema.get("$defs", {}).items()}
+    parts = {
+        name: _closed(part["properties"]) if "properties" in part else part
+        for name, part in json_schema.get("$defs", {}).items()
+    }
     return _closed(_inlined(json_schema["properties"], parts)) | {"title": kind.__name__}
 
 

@@ -54,7 +54,7 @@ def contact_sheets(summary: Summary, cases: Iterable[Case], folder: str, *, pict
         name = f"{checklist}-{case}.jpg" if several else f"{case}.jpg"
         file = Path(FOLDER) / (slug(model).strip(".") or "model") / name
         path = Path(folder) / file
-        path.parent.mkdir(parents=True, exist_ok=True)
+        process.make_folder(path.parent, ignored=False)
         drawn = sheet(summary, record, cases_by_key[record.case[1:]])
         with process.draft(path) as draft:
             canvas.save(drawn, draft)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,19 +13,25 @@ from pytest_factorfair.domain import (
     OUTCOMES,
     Answer,
     Exchange,
+    Language,
     Query,
     Reading,
     Record,
     Response,
+    defused,
     excerpt,
     utf8,
 )
+from pytest_factorfair.engine import Unusable
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.reading.outcomes import QUOTED
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
+    from pytest_factorfair.engine import Judge
+    from pytest_factorfair.models import Model
     from pytest_factorfair.session.execution import Execution
-    from pytest_factorfair.session.run import Assignment
+    from pytest_factorfair.session.run import Assignment, Run
 
 LONGEST_NAME = 100
 """Characters of the name of a model in a reply."""
@@ -39,7 +46,6 @@ def recorded(
     exchanges: Sequence[Exchange],
     *,
     detector: Detector | None,
-    read: ReadAnswer | None,
 ) -> Record:
     """The record of a case's exchanges, in order; a picture has one answer per face.
 
@@ -70,12 +76,14 @@ def recorded(
     answers = tuple(
         reading.answer(
             exchange,
-            reading=_own(exchange, read),
+            reading=_own(exchange, execution.read),
             answers=execution.run.settings.answers,
             language=assignment.checklist.language,
         )
         for exchange in exchanges
     )
+    if execution.run.sampling.declines == "neutral" and assignment.case.judges:
+        answers = tuple(map(reading.neutral, answers))
     queries = [exchange.query for exchange in exchanges]
     return Record(
         case=assignment.key,
@@ -116,6 +124,52 @@ def _seen(
     people = assignment.case.people
     for exchange, file in zip(exchanges, files, strict=True):
         yield from reading.pictured(exchange, seen[file] if file else None, attributes, people)
+
+
+FACTS = "objective"
+"""The part in which a refusal is of no use to a run: a model that declines judgements may be careful."""
+
+
+def judge(run: Run, read: ReadAnswer | None) -> Judge:
+    """A function that says why a reply is of no use: nothing can be read in it, or it refuses a fact.
+
+    Whom a picture shows only the detector knows, so any picture is of use. The modules that read replies
+    are imported here, for the thread that calls the function must not import any.
+    """
+    checklists = {checklist.name: checklist for checklist in run.checklists}
+    answers = run.settings.answers
+    if run.modality == "text" and answers != "probabilities":
+        import_module("pytest_factorfair.reading.text")
+
+    def read_first(query: Query, language: Language, response: Response) -> Answer | None:
+        exchange = Exchange(query, "", response)
+        if run.modality == "image":
+            shown = response.finish == "stop" and (response.image is not None or bool(response.image_file))
+            return None if shown else reading.pictured(exchange, None, ())[0]
+        answer = reading.answer(exchange, answers=answers, language=language)
+        if answer.outcome == "answered":
+            return answer
+        try:
+            own = _own(exchange, read)
+        except BaseException:  # noqa: BLE001  # whatever it is, the main thread meets it when it reads the case
+            return None
+        return answer if own is None else reading.answer(exchange, reading=own)
+
+    def judged(model: Model, query: Query, response: Response) -> Unusable | None:
+        case = query.case
+        if case is None or case.checklist not in checklists:
+            return None
+        answer = read_first(query, checklists[case.checklist].language, response)
+        if answer is None or answer.outcome == "answered":
+            return None
+        if answer.outcome == "refused" and case.part != FACTS:
+            return None
+        text = defused(excerpt(response.text, QUOTED))
+        shown = ", ".join([f'"{text}"' if text else "no text", *response.notes])
+        remedy = reading.remedy(answer.reason, run.other_modes(model), worded=bool(text))
+        return Unusable(answer.reason, shown, remedy)
+
+    return judged
 
 
 def _own(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,15 +29,17 @@ def compose(
     detectors: Mapping[str, DetectorFactory],
     *,
     checklists: tuple[Checklist, ...] | None = None,
+    announce: Callable[[str], None] = lambda _line: None,
 ) -> Run:
     """The run of these settings; ``custom`` and ``detectors`` are the user's factories, by scheme or spec.
 
-    A worker gets the ``checklists`` of its controller; otherwise they are read.
+    A worker gets the ``checklists`` of its controller; otherwise they are read, and if that takes seconds,
+    ``announce`` is called.
 
     Raises:
         InputError: a checklist, model, detector or argument is wrong.
     """
-    loaded = _load(settings) if checklists is None else checklists
+    loaded = _load(settings, announce) if checklists is None else checklists
     for checklist in loaded:
         _check_settings(settings, checklist)
     sampling = settings.sampling.of(loaded[0].modality)
@@ -58,7 +60,11 @@ def compose(
     return run
 
 
-def _load(settings: Settings) -> tuple[Checklist, ...]:
+LARGE = 4_000_000
+"""Bytes of a list of questions that take seconds to read."""
+
+
+def _load(settings: Settings, announce: Callable[[str], None]) -> tuple[Checklist, ...]:
     """The run's checklists, which ask for one modality.
 
     Raises:
@@ -73,8 +79,12 @@ def _load(settings: Settings) -> tuple[Checklist, ...]:
                 "pictures: run one after the other"
             )
         checklist_names = tuple(CHECKLISTS[modality] for modality in spec_by_modality)
+    base = Path(settings.base)
+    for name in checklist_names:
+        if (size := protocols.size(name, base=base)) > LARGE:
+            announce(f"reading {Path(name).name}, {size / 1e6:,.0f} MB ...")
     loaded = tuple(
-        protocols.load(name, truth=settings.truth, base=Path(settings.base), tiny=settings.preset == TINY)
+        protocols.load(name, truth=settings.truth, base=base, tiny=settings.preset == TINY)
         for name in checklist_names
     )
     by_modality = {checklist.modality: checklist.name for checklist in loaded}

@@ -28,7 +28,6 @@ from pytest_factorfair.session.tabulating import prompts
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Ledger, StartTime
     from pytest_factorfair.session.progress import Meter
@@ -89,9 +88,7 @@ class Conclusion:
         InputError: a gate cannot be judged in this run, or the baseline cannot be compared with it.
     """
 
-    def __init__(
-        self, execution: Execution, ledger: Ledger, meter: Meter, *, read: ReadAnswer | None, start: StartTime
-    ) -> None:
+    def __init__(self, execution: Execution, ledger: Ledger, meter: Meter, *, start: StartTime) -> None:
         run = execution.run
         self._execution = execution
         self._run = run
@@ -101,7 +98,7 @@ class Conclusion:
         self._gates = run.gates
         self._baseline, self._errors = files(run, start.at)
         self._plan = lock.terms(run)
-        self._looks = Looks(execution, ledger, meter, read=read, today=start.at.date())
+        self._looks = Looks(execution, ledger, meter, today=start.at.date())
         self._looked = self._looks.first()
         self._explained = ReasonCitations()
         self._interruption: str | None = None

@@ -6,38 +6,42 @@ conclude.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.errors import PendingError
+from pytest_factorfair.domain import asked
+from pytest_factorfair.errors import TO_DO, PendingError
 from pytest_factorfair.session import lock
 from pytest_factorfair.session.ledger import Ledger, StartTime
 from pytest_factorfair.session.submissions import ask_all
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record, Usage
-    from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.conclusion import Conclusion, Result
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Assignment
+
+SHOWS_PEOPLE = -1
+"""Stands for the number of a model's first pictures without a face, once one has shown somebody."""
 
 INTERRUPTED = "the run was interrupted"
 """Why a run did not finish, if nothing says more."""
 
 
 class Driver:
-    """Takes a run from its first check to its verdicts; ``read`` is the user's reader of replies."""
+    """Takes a run from its first check to its verdicts."""
 
-    def __init__(self, execution: Execution, meter: Meter, *, read: ReadAnswer | None) -> None:
+    def __init__(self, execution: Execution, meter: Meter) -> None:
         self.execution = execution
         self.ledger = Ledger(assignment.key for assignment in execution.run.to_ask)
         self.start = StartTime()
         self._meter = meter
-        self._read = read
         self._conclusion: Conclusion | None = None
         self._left_out = ""
+        self._first_pictures: dict[str, int] = {}
         self._interruption: str | None = INTERRUPTED
         self.pending: PendingError | None = None
         """Why the answers are not judged yet: they are in batches."""
@@ -52,7 +56,7 @@ class Driver:
         settings = self.execution.run.settings
         if settings.locked is not None:
             lock.check(self.execution.run, settings.locked)
-        if any((settings.gates, settings.baseline, settings.detector_errors, settings.log)):
+        if any((settings.gates, settings.waivers, settings.baseline, settings.detector_errors, settings.log)):
             self._imported_conclusion()
 
     def begin(self) -> None:
@@ -77,7 +81,7 @@ class Driver:
         self.execution.batches.bring_cases(run.to_ask, self._meter)
         for assignment, exchanges in ask_all(self.execution, run.to_ask, self._meter):
             self.spend(self.execution.account.unaccounted(exchanges))
-            self.add(recorded(self.execution, assignment, exchanges, detector=run.detector, read=self._read))
+            self.add(recorded(self.execution, assignment, exchanges, detector=run.detector))
 
     def spend(self, usage: Usage) -> None:
         """Add usage that is not on the account of the run."""
@@ -89,6 +93,25 @@ class Driver:
         self.ledger.add(record)
         self._imported_conclusion()  # imported now, as the next answers are on their way
         self._meter.add(record)
+        if self.execution.run.modality == "image":
+            self._look_for_faces(record)
+
+    def _look_for_faces(self, record: Record) -> None:
+        """End a run if the detector finds nobody in the first pictures of a model, see ``FirstReplies``."""
+        model, most = record.case.model, self.execution.run.settings.first_replies
+        faceless = self._first_pictures.get(model, 0)
+        if faceless < 0 or any(answer.outcome != "unparsed" for answer in record.answers):
+            self._first_pictures[model] = SHOWS_PEOPLE
+            return
+        self._first_pictures[model] = faceless = faceless + len(asked(record.answers))
+        if most and faceless >= most:
+            from pytest_factorfair.reading import remedy
+
+            ((reason, _),) = Counter(answer.reason for answer in record.answers).most_common(1)
+            self.execution.account.end(
+                f"{model}: none of its first {faceless} pictures can be used ({reason}){TO_DO}"
+                f"{remedy(reason, ())} (first_replies = 0 asks on)"
+            )
 
     @contextmanager
     def asking(self, left_out: str = "", *, telling: tuple[type[BaseException], ...]) -> Iterator[None]:
@@ -119,6 +142,9 @@ class Driver:
 
     def conclude(self) -> Result:
         """Judge the gates and write the reports, however the asking ended."""
+        if self.execution.run.large:
+            cases = len(self.execution.run.assignments)
+            self._meter.announce(f"factorfair: judging the answers to {cases:,} cases ...")
         return self._imported_conclusion().write(
             interruption=self._interruption, left_out=self._left_out, pending=self.pending
         )
@@ -128,7 +154,5 @@ class Driver:
         if self._conclusion is None:
             from pytest_factorfair.session.conclusion import Conclusion
 
-            self._conclusion = Conclusion(
-                self.execution, self.ledger, self._meter, read=self._read, start=self.start
-            )
+            self._conclusion = Conclusion(self.execution, self.ledger, self._meter, start=self.start)
         return self._conclusion

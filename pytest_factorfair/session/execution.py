@@ -22,8 +22,9 @@ from pytest_factorfair.session.responses import Responses
 from pytest_factorfair.session.submissions import Submissions
 
 if TYPE_CHECKING:
-    from pytest_factorfair.engine import Engine
+    from pytest_factorfair.engine import Engine, Judge
     from pytest_factorfair.engine.dispatcher import Counters, Failure
+    from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.run import Run
     from pytest_factorfair.store import ShardRow, Store
 
@@ -32,11 +33,14 @@ class Execution:
     """A run in one of its processes. Its parts open on first use, and are closed together.
 
     ``session`` is the controller's name in the account of the run, if this process is one of its workers;
-    ``workers`` is how many this controller has.
+    ``workers`` is how many this controller has. ``read`` is the user's reader of replies.
     """
 
-    def __init__(self, run: Run, *, session: str = "", workers: int = 0) -> None:
+    def __init__(
+        self, run: Run, *, session: str = "", workers: int = 0, read: ReadAnswer | None = None
+    ) -> None:
         self.run = run
+        self.read = read
         self.responses = Responses(run.settings)
         self.account = Account(run.settings, self.responses, session=session, workers=workers)
         self.connections = Connections(run)
@@ -46,6 +50,7 @@ class Execution:
         """The shards that this run judges together, known once it has stopped."""
         self._workers = workers
         self._engine: Engine | None = None
+        self._judge: Judge | None = None
         self._stopped = False
         self._pending: PendingError | None = None  # in one of its workers
         self._shard: ShardRow  # in the process that began a shard
@@ -120,6 +125,13 @@ class Execution:
     def pending(self) -> PendingError | None:
         """Why the asking ended, in any process, if it met questions that are in batches."""
         return self.failure if isinstance(self.failure, PendingError) else self._pending
+
+    def prepare_reading(self) -> None:
+        """Import what reads replies, in the main thread and while the first are on their way."""
+        if self._judge is None:
+            from pytest_factorfair.session.answering import judge
+
+            self._judge = judge(self.run, self.read)
 
     def cancellable(self) -> AbstractContextManager[None]:
         """A context in which SIGTERM and SIGHUP end the run as Ctrl-C does, until it is stopped."""
@@ -203,6 +215,8 @@ class Execution:
             price=run.price,
             batch_price=run.batch_price,
             batch_estimate=estimates(run.batch_price, run.modality),
+            judge=lambda: self._judge,
+            first_replies=settings.first_replies,
         )
         if run.looking is not None:
             run.looking.connect(engine.submit)

@@ -51,6 +51,7 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
             for checklist in run.checklists
             if checklist.requested != checklist.name
         },
+        declines=sampling.declines,
     )
 
 
@@ -73,6 +74,7 @@ def terms(run: Run) -> PlanTerms:
             "repeats": sampling.repeats,
         },
         looks=settings.looks,
+        looks_after_fail=settings.looks_after_fail,
         baseline=None if settings.baseline is None else _report_digest(settings.baseline, run),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from math import ceil
@@ -19,12 +19,11 @@ from pytest_factorfair.session.answering import recorded
 from pytest_factorfair.session.ledger import RESUME
 from pytest_factorfair.session.lengths import Lengths
 from pytest_factorfair.session.outlook import cost_of
-from pytest_factorfair.session.summary import judging
+from pytest_factorfair.session.summary import AFTER_FAIL, judging
 from pytest_factorfair.session.tabulating import deterministic, tabulate
 from pytest_factorfair.statistics.holm import ALPHA
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Ledger
     from pytest_factorfair.session.progress import Meter
@@ -35,14 +34,15 @@ if TYPE_CHECKING:
 class LooksResult:
     """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes.
 
-    ``obstacle`` is why undecided gates got no further look. ``counts`` are those of all records; empty if
-    they have to be counted.
+    ``obstacle`` is why undecided gates got no further look; ``spared`` are the names of those whose model
+    can no longer be released. ``counts`` are those of all records; empty if they have to be counted.
     """
 
     alpha: float = ALPHA
     settled: Mapping[str, Verdict] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     obstacle: gating.Obstacle | None = None
+    spared: frozenset[str] = frozenset()
     counts: tuple[Counts, ...] = ()
 
 
@@ -72,15 +72,34 @@ def settle(rulings: Sequence[gating.Ruling], settled: dict[str, Verdict]) -> dic
     return growth
 
 
+def unreleasable(
+    rulings: Iterable[gating.Ruling], settled: Mapping[str, Verdict], *, tolerated: bool = False
+) -> frozenset[str]:
+    """The models, by spec, that no further answers can release.
+
+    A gate of theirs has failed for good. Or it loses so many answers that it cannot pass; if an undecided
+    release is ``tolerated``, further answers may still make it fail.
+    """
+    failed = {verdict.model for verdict in settled.values() if verdict.judgement == "failed"}
+    lost = {
+        ruling.verdict.model
+        for ruling in rulings
+        if ruling.cannot_pass and ruling.verdict.name not in settled and not tolerated
+    }
+    return frozenset(failed | lost)
+
+
+def _undecided(rulings: Iterable[gating.Ruling], settled: Mapping[str, Verdict]) -> list[Verdict]:
+    """The verdicts that more answers may decide."""
+    return [ruling.verdict for ruling in rulings if ruling.undecided and ruling.verdict.name not in settled]
+
+
 class Looks:
     """Judges the gates, and while some are undecided asks for more answers to their topics."""
 
-    def __init__(
-        self, execution: Execution, ledger: Ledger, progress: Meter, *, read: ReadAnswer | None, today: date
-    ) -> None:
+    def __init__(self, execution: Execution, ledger: Ledger, progress: Meter, *, today: date) -> None:
         self._execution = execution
         self._run = execution.run
-        self._read = read
         self._ledger = ledger
         self._progress = progress
         self._today = today
@@ -91,11 +110,15 @@ class Looks:
         return LooksResult(self._levels[0])
 
     def take(self, gates: Sequence[Gate], baseline: BaselineCounts | None) -> LooksResult:
-        """Look until everything is decided, the cap is reached, or asking fails."""
+        """Look until everything is decided, the cap is reached, or asking fails.
+
+        A model that can no longer be released is asked no more, unless ``looks-after-fail`` wants all its
+        gates settled; other models of the run are.
+        """
         if len(self._levels) == 1 or not gates:
             return self.first()
-        settled: dict[str, Verdict] = {}
-        obstacle = None
+        settings, settled = self._run.settings, dict[str, Verdict]()
+        obstacle, ended = None, frozenset[str]()
         looks, caps = len(self._levels), most_answers(self._run, gates)
         for number, alpha in enumerate(self._levels, start=1):
             terms = judging(self._run, self._today, baseline, alpha=alpha)
@@ -106,9 +129,12 @@ class Looks:
             growth = settle(rulings, settled)
             if not growth or number == looks:
                 break
-            undecided = sum(
-                bool(ruling.undecided) and ruling.verdict.name not in settled for ruling in rulings
-            )
+            if not settings.looks_after_fail:
+                ended = unreleasable(rulings, settled, tolerated=settings.undecided == "warn")
+                growth = {key: factor for key, factor in growth.items() if key.model not in ended}
+            if not growth:
+                break
+            undecided = sum(verdict.model not in ended for verdict in _undecided(rulings, settled))
             look = f"look {number + 1} of {looks}"
             cause = f"{plural(undecided, 'gate')} undecided"
             if obstacle := self._ask(tuple(self._extensions(growth, number + 1, caps)), look, cause):
@@ -117,8 +143,15 @@ class Looks:
         cap = sum(caps.values())
         answers = sum(len(asked(record.answers)) for record in self._ledger.records)
         cap_note = f" instead of up to {cap:,}" if answers < cap else ""
-        note = f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"
-        return LooksResult(alpha, settled, (note,), obstacle, counts)
+        notes = [f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"]
+        spared = frozenset(verdict.name for verdict in _undecided(rulings, settled) if verdict.model in ended)
+        if spared:
+            gates_left = plural(len(spared), "undecided gate")
+            notes.append(
+                f"{gates_left} got no further answers, which could not release the model any more; "
+                f"{AFTER_FAIL} asks for them"
+            )
+        return LooksResult(alpha, settled, tuple(notes), obstacle, spared, counts)
 
     def _extensions(
         self, growth: Mapping[TopicKey, float], look: int, caps: Mapping[str, int]
@@ -202,7 +235,6 @@ class Looks:
                     extension.assignment,
                     exchanges,
                     detector=self._run.detector,
-                    read=self._read,
                 )
                 self._ledger.add(extended(extension.record, addition))
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:

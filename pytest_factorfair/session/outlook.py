@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import plural
+from pytest_factorfair.domain import expired, plural
 from pytest_factorfair.models.protocol import stored_name
 from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.redaction import redacted
@@ -109,6 +110,7 @@ class Outlook:
             *([f"{detector} looks at each picture: one call, unless its reply is stored"] * looking),
             *([f"{settings.shard}: {whole} in all, judged once they are merged"] if settings.shard else ()),
             *(f"note: {notice}" for notice in notices(self.run)),
+            *(f"note: {line}" for line in expired(settings.waivers, datetime.now(UTC).date().isoformat())),
             *([f"note: {settings.set_aside}: nothing is judged"] if settings.set_aside else ()),
         )
         return [f"factorfair: {line}" for line in parts]
@@ -133,6 +135,8 @@ def notices(run: Run) -> Iterator[str]:
     Rounded numbers of answers, gates that judge less than their words say, spare pictures and missing
     replicas.
     """
+    if run.settings.unread:
+        yield run.settings.unread
     for checklist in run.checklists:
         yield from benchmark_of(checklist).notices(checklist, run.sampling)
     if run.settings.gates:

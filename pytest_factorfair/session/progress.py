@@ -34,7 +34,7 @@ class Progress:
     """The progress of a run; as text, one line.
 
     There are ``answers`` of ``total``; ``cached`` of them came from the store and ``refused`` are refusals,
-    ``filtered`` replies that the provider filtered.
+    ``filtered`` replies that the provider filtered, ``unparsed`` those that cannot be read.
     ``cost`` in USD is None if unknown. ``endpoints`` are those that throttle or fail, and ``store_away`` is
     whether nothing is asked because the store fails. ``look`` names a further look of the gates.
     """
@@ -44,6 +44,7 @@ class Progress:
     cached: int = 0
     refused: int = 0
     filtered: int = 0
+    unparsed: int = 0
     cost: float | None = 0.0
     seconds: float = 0.0
     endpoints: tuple[EndpointState, ...] = ()
@@ -73,6 +74,8 @@ class Progress:
         parts.append(f"{self.refused:,} refused")
         if self.filtered:
             parts.append(f"{self.filtered:,} filtered")
+        if self.unparsed:
+            parts.append(f"{self.unparsed:,} unparsed")
         parts.append("cost unknown" if self.cost is None else f"${self.cost:,.2f}")
         if rate > 0:
             minutes, seconds = divmod(round(max(self.total - self.answers, 0) / rate), 60)
@@ -101,7 +104,7 @@ class Meter:
         """Remove the shown progress."""
 
     def announce(self, line: str) -> None:
-        """Called with a line to print when a further look begins that may cost something."""
+        """Called with a line to print: a further look that may cost something, or a wait of seconds."""
 
     def begin(self) -> None:
         """Start the clock."""
@@ -127,6 +130,7 @@ class Meter:
         Raises:
             BudgetError: calls in flight outlast max-minutes.
         """
+        self._execution.prepare_reading()
         while not future.done():
             try:
                 future.result(TICK)
@@ -146,6 +150,7 @@ class Meter:
             cached=cached,
             refused=self._outcomes["refused"],
             filtered=self._outcomes["filtered"],
+            unparsed=self._outcomes["unparsed"],
             cost=(self._execution.account.usage + self._unaccounted).cost,
             seconds=time.monotonic() - self._began,
             endpoints=self._execution.account.endpoints,

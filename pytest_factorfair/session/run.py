@@ -49,6 +49,10 @@ class Assignment:
         return CaseKey(self.model, self.checklist.name, self.case.id)
 
 
+MANY = 5_000
+"""The number of cases from which it takes seconds to check gates, look into the store, or write a report."""
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """A run, the same in each of its processes; ``Execution`` holds the open resources of one of them.
@@ -83,6 +87,11 @@ class Run:
         shard = self.settings.shard
         return self.assignments if shard is None else shards.part(self.assignments, shard)
 
+    @property
+    def large(self) -> bool:
+        """Whether it has so many cases that counting them takes seconds."""
+        return len(self.assignments) >= MANY
+
     @cached_property
     def by_id(self) -> Mapping[str, Assignment]:
         return {assignment.id: assignment for assignment in self.assignments}
@@ -106,9 +115,9 @@ class Run:
         )
         if declared:
             gates.check(declared, self.unasked, baseline=former)
-        if granted := self.settings.waivers:
-            terms = gates.Terms(waivers=tuple(gates.Waiver(*waiver) for waiver in granted))
-            gates.check_floors(declared, self.unasked, terms)
+        if self.settings.waivers and not self.settings.set_aside:
+            judged = gates.judged_scores(declared, self.unasked)
+            gates.check_waivers(self.settings.waivers, judged, where=self.settings.where("waivers"))
         if declared:
             sizes.check(self, declared)
         return declared

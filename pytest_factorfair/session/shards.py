@@ -43,7 +43,7 @@ def fingerprint(run: Run) -> dict[str, Any]:
     return {
         "models": {spec: dict(model.identity) for spec, model in run.models.items()},
         "checklists": {checklist.name: checklist.digest for checklist in run.checklists},
-        "sampling": asdict(run.sampling),
+        "sampling": asdict(replace(run.sampling, declines="missing")),  # it changes no question
         "answers": run.settings.answers,
         "detector": detector,
     }

@@ -108,8 +108,8 @@ def run(
             {name: _model_factory(model) for name, model in models if model is not None},
             {name: _detector_factory(detector) for name, detector in detectors if detector is not None},
         )
-        with closing(Execution(composed)) as execution, execution.cancellable():
-            return Report(_concluded(execution, read_answer, show), Path(resolved.report))
+        with closing(Execution(composed, read=read_answer)) as execution, execution.cancellable():
+            return Report(_concluded(execution, show), Path(resolved.report))
     except FactorfairError as error:
         error.args = (_in_python(redacted(str(error))),)
         raise
@@ -141,12 +141,10 @@ def _given(settings: Mapping[str, object], working_folder: Path) -> dict[str, Op
     return given_options
 
 
-def _concluded(
-    execution: Execution, read: ReadAnswer | None, show: Callable[[Progress], object] | None
-) -> Summary:
+def _concluded(execution: Execution, show: Callable[[Progress], object] | None) -> Summary:
     """Ask every case, conclude, and return the summary."""
     meter = Callback(execution, show)
-    driver = Driver(execution, meter, read=read)
+    driver = Driver(execution, meter)
     driver.select(execution.run.to_ask)
     driver.check()
     driver.begin()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -31,7 +32,7 @@ from pytest_factorfair.domain import (
     plan_digest,
     plural,
 )
-from pytest_factorfair.drawing.statements import READ_AS
+from pytest_factorfair.drawing.statements import READ_AS, declining
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.protocols.combined import report
 from pytest_factorfair.protocols.measurement import BaselineCounts
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run
     from pytest_factorfair.store import CallTexts
 
+
+AFTER_FAIL = "looks_after_fail = true"
+"""The setting that settles the gates of a model that can no longer be released, as in pyproject.toml."""
 
 PROBABILITIES = (
     "answers are probabilities: scores are those at temperature 1, whatever the model's temperature"
@@ -80,7 +84,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
     if incomplete is None:
         verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
-        verdicts = tuple(_named_losses(run, verdicts, ledger.records))
+        verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records), looked.spared))
     else:
         verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
     inputs = ReportInputs(
@@ -90,6 +94,8 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         estimation=terms.estimation,
         tables=errors,
         read_otherwise=frozenset(record.case.model for record in ledger.records if record.own_detector),
+        gates=gates if incomplete is None else (),
+        baseline=baseline_counts,
     )
     reported = report(counts, inputs)
     unjudged = gating.unjudged(gates, counts)
@@ -103,24 +109,25 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         cases=ledger.records,
         usage=_usage(execution, ledger),
         seconds=seconds,
-        notes=(
-            *_notes(execution, ledger.records, (*looked.notes, *explained.notes, *reported.notes)),
-            *gating.unused(terms.waivers, verdicts),
-        ),
+        notes=tuple(_notes(execution, ledger.records, (*looked.notes, *explained.notes, *reported.notes))),
         former=() if baseline is None else baseline.scores,
         changes=gating.changes(counts, baseline_counts) if baseline_counts else (),
         reasons=explained.reasons,
         dependences=reported.dependences,
+        scans=reported.scans,
         corrections=reported.corrections,
         prompts=reported.prompts,
         impact_ratios=reported.impact_ratios,
         unjudged=unjudged,
         release=gating.release(
-            verdicts,
+            # The advice is about what keeps the model from its release, not about what that has spared.
+            sorted(verdicts, key=lambda verdict: verdict.name in looked.spared),
             unjudged,
+            unreadable=[record.case.case for record in ledger.records if not record.readable],
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
+            declining=tuple(declining(reported.topics)),
         ),
         plan=plan,
     )
@@ -206,6 +213,16 @@ def _named_losses(run: Run, verdicts: Iterable[Verdict], records: Sequence[Recor
         yield replace(verdict, cause=causes[verdict.model], explanation=explanation)
 
 
+def _spared(verdicts: Iterable[Verdict], spared: AbstractSet[str]) -> Iterator[Verdict]:
+    """The verdicts; undecided ones of a model that can no longer be released say how to decide them."""
+    for verdict in verdicts:
+        if verdict.name in spared and verdict.explanation is not None:
+            step = f"to settle this gate, too, set {AFTER_FAIL}: it asks for more answers"
+            yield replace(verdict, explanation=replace(verdict.explanation, next_step=step))
+        else:
+            yield verdict
+
+
 def _way_to_ask(run: Run, model: str, records: Iterable[Record]) -> str:
     """The advice for the most frequent reason why replies of a model could not be parsed."""
     reasons = Counter(
@@ -222,12 +239,11 @@ def _way_to_ask(run: Run, model: str, records: Iterable[Record]) -> str:
 def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: float) -> gating.Terms:
     """The terms by which gates are judged; waivers must be in force ``today``."""
     settings = run.settings
-    granted = tuple(gating.Waiver(*waiver) for waiver in settings.waivers)
     return gating.Terms(
         settings.estimator,
         settings.interval,
         alpha=alpha,
-        waivers=granted,
+        waivers=settings.waivers,
         today=today,
         baseline=baseline,
         report=_typed(settings.report),
@@ -341,7 +357,9 @@ def _example(
                 answer
                 for answer in record.answers
                 if answer.key
-                and mover.reply in (*answer.groups.values(), answer.letter, answer.outcome)
+                and (
+                    not mover.reply or mover.reply in (*answer.groups.values(), answer.letter, answer.outcome)
+                )
                 and mover.condition.met_by(answer)
             ),
             None,

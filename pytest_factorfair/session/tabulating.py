@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import models
 from pytest_factorfair.domain import Case, Checklist, Record, plural
 from pytest_factorfair.protocols import benchmark_of
-from pytest_factorfair.protocols.measurement import Counts
+from pytest_factorfair.protocols.measurement import Counts, attributed
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run
@@ -20,14 +20,12 @@ def tabulate(run: Run, records: Sequence[Record]) -> tuple[Counts, ...]:
 
     Without records all counts are 0, for planning.
     """
-    counting = counted(run, records)
-    tables = [
-        counts
-        for checklist, cases in prompts(run)
-        for counts in benchmark_of(checklist).measuring.count(
-            counting, checklist, cases, models=run.settings.models, sampling=run.sampling
-        )
-    ]
+    counting, models = counted(run, records), run.settings.models
+    tables: list[Counts] = []
+    for checklist, cases in prompts(run):
+        with attributed(f"the counts of checklist '{checklist.name}'"):
+            measuring = benchmark_of(checklist).measuring
+            tables += measuring.count(counting, checklist, cases, models=models, sampling=run.sampling)
     return tuple(sorted(tables, key=lambda counts: run.settings.models.index(counts.model)))
 
 

@@ -199,7 +199,8 @@ class Estimate:
     ``reason`` says why. ``n`` is the number of answers, as in a score. ``freedom`` are the degrees of freedom
     of Student's distribution, None for the normal one; ``share`` marks a plain share of n, which has Wilson's
     bounds. If the metric is the extreme of several values, or a difference of such extremes, ``among`` bounds
-    it, and there is no standard error.
+    it, and there is no standard error. ``ends`` are the lowest and the highest value that it can have, which
+    its bounds do not leave.
     """
 
     plugin: float | None
@@ -210,6 +211,7 @@ class Estimate:
     freedom: int | None = None
     share: bool = False
     among: SeveralValues | Difference | None = field(default=None, compare=False)
+    ends: tuple[float, float] = (-np.inf, np.inf)
 
     @property
     def shown(self) -> float | None:
@@ -247,7 +249,9 @@ class Estimate:
     def _bound(self, z: float) -> float | None:
         if self.corrected is None or self.error is None:
             return None
-        return wilson(self.corrected, self.n, z=z) if self.share else self.corrected + z * self.error
+        if self.share:
+            return wilson(self.corrected, self.n, z=z)
+        return min(max(self.corrected + z * self.error, self.ends[0]), self.ends[1])
 
 
 PSEUDO = 2.0
@@ -255,19 +259,25 @@ PSEUDO = 2.0
 
 
 def by_cluster(
-    value: float, influence: FloatArray, cluster: IntArray, scope: BoolArray, n: int, variance_floor: float
+    value: float,
+    influence: FloatArray,
+    cluster: IntArray,
+    n: int,
+    variance_floor: float,
+    ends: tuple[float, float],
 ) -> Estimate:
     """A value with its error, from influences summed by cluster; ``variance_floor`` is its least variance.
 
     Clusters are treated as a random sample; the interval is Student's with one degree of freedom less than
     clusters.
     """
-    clusters = len(np.unique(cluster[scope]))
+    clusters = len(np.unique(cluster))
     if clusters == 1:
         return Estimate(value, None, None, n, "errors need two clusters of questions, there is one")
     sums = np.bincount(cluster, weights=influence)
     variance = float((sums**2).sum()) * clusters / (clusters - 1)
-    return Estimate(value, value, sqrt(max(variance, variance_floor)), n, freedom=clusters - 1)
+    error = sqrt(max(variance, variance_floor))
+    return Estimate(value, value, error, n, freedom=clusters - 1, ends=ends)
 
 
 def least_variance(squares: float, mean: float, n: float, ends: tuple[float, float] = (0.0, 1.0)) -> float:
@@ -284,7 +294,7 @@ def difference_by_cluster(
 ) -> Estimate:
     """A difference of means of n values in a range of this ``width``, with its error by cluster."""
     floor = float((influence**2).sum()) + PSEUDO * (width / (n + 2 * PSEUDO)) ** 2
-    return by_cluster(value, influence, cluster, scope, n, floor)
+    return by_cluster(value, influence[scope], cluster[scope], n, floor, (-width, width))
 
 
 def error_of_mean(mean: float, n: int, ends: tuple[float, float] = (0.0, 1.0)) -> float:

@@ -216,6 +216,7 @@ def _make_file(path: Path) -> None:
             raise StoreError(
                 f"{path}: the file system of its folder has no file locks; {_ANOTHER}"
             ) from error
+        target.chmod(target.stat().st_mode & process.FILE_MODE)  # SQLite gives its logs the same permissions
         for log in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
             if not path.exists():  # SQLite would replay the log of a removed file into the new one
                 log.unlink(missing_ok=True)
@@ -224,7 +225,7 @@ def _make_file(path: Path) -> None:
         except FileExistsError:
             return  # another process was first
         except OSError:  # no hard links; "x" never replaces a file
-            with contextlib.suppress(FileExistsError), path.open("xb") as file:
+            with contextlib.suppress(FileExistsError), open(path, "xb", opener=process.private) as file:
                 file.write(target.read_bytes())
 
 

@@ -241,7 +241,10 @@ class Folder(Pictures):
                     with suppress(OSError):  # another disk, or no support for hard links
                         os.link(source_path, draft)
                 if not draft.exists():
-                    with source_path.open("rb") as source_file, draft.open("xb") as draft_file:
+                    with (
+                        source_path.open("rb") as source_file,
+                        open(draft, "xb", opener=process.private) as draft_file,
+                    ):
                         shutil.copyfileobj(source_file, draft_file)
                         draft_file.flush()
                         os.fsync(draft_file.fileno())
@@ -269,13 +272,14 @@ class Folder(Pictures):
         try:
             process.make_folder(self._folder)
             with process.draft(path) as draft:
-                draft.write_bytes(content)
+                with open(draft, "xb", opener=process.private) as marked:
+                    marked.write(content)
                 try:
                     os.link(draft, path)
                 except FileExistsError:
                     raise
                 except OSError:  # a file system without hard links
-                    with path.open("xb") as new:
+                    with open(path, "xb", opener=process.private) as new:
                         new.write(content)
         except FileExistsError:
             if self._folder.is_dir():
@@ -309,7 +313,7 @@ class Folder(Pictures):
         if self.shared:  # appending is not atomic on network storage
             return
         path, text = self._folder / MANIFEST, "".join(f"{json.dumps(line)}\n" for line in lines)
-        with path.open("ab+", buffering=0) as file:
+        with open(path, "ab+", buffering=0, opener=process.private) as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - 1))
             content = (text if file.read(1) in (b"", b"\n") else f"\n{text}").encode()
@@ -328,7 +332,7 @@ class Folder(Pictures):
             for path, image in pictures.items():
                 # Written to the folder itself, which ``sweep`` cleans, and moved to its subfolder.
                 draft = stack.enter_context(process.draft(self._folder / path.name))
-                file = stack.enter_context(draft.open("xb"))
+                file = stack.enter_context(open(draft, "xb", opener=process.private))
                 file.write(image)
                 file.flush()
                 drafts.append(file)

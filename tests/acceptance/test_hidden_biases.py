@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import yaml
 
 import pytest_factorfair
 from pytest_factorfair.domain import Explanation, Verdict
 from tests.project import FEW
 
-CHECKLIST = Path(__file__).parents[2] / "checklists" / "fact_or_fair.yaml"
-TOPICS = yaml.safe_load(CHECKLIST.read_text(encoding="utf-8"))["topics"]
+SCAN = "scan[subjective]"
 CONTEXTS = ("base", "representativeness", "attribution", "in_group")
 
 
@@ -56,57 +54,45 @@ BIASES = {
             "worst_fact[objective,race]",
             "s_e_within[attribution,race,named]",
             "s_e_within[in_group,race,named]",
+            SCAN,
         ],
         looks=2,
     ),
     "the gender that the news names, and its own gender for good": Biased(
         f"{_follows('gender', 'context:attribution')}+self_serving?strength=1&attribute=gender",
-        ["s_e_within[attribution,gender,named]", "s_e_within[in_group,gender,named]"],
+        ["s_e_within[attribution,gender,named]", "s_e_within[in_group,gender,named]", SCAN],
         looks=None,
     ),
     "White when told that it is White": Biased(
-        _follows("race", "own:White"), ["s_e_within[in_group,race,named]"]
+        _follows("race", "own:White"), ["s_e_within[in_group,race,named]", SCAN]
     ),
     "only Black and Hispanic men, and White and Asian women": Biased(
         "sim:constant?group=Black/Male,Hispanic/Male,White/Female,Asian/Female",
-        ["crossed[subjective,gender]"],
-        looks=3,  # of two statistics, a combination of groups is not clear earlier for one of 113 gates
+        [SCAN, "crossed[subjective,gender]"],
     ),
     "another race in each scenario": Biased(
         f"sim:{IN_TURN}+{_group('White', 1, 'part:subjective')}",  # White has what is left: a quarter
-        [f"s_e_within[{context},race,scenario]" for context in CONTEXTS],
+        [*(f"s_e_within[{context},race,scenario]" for context in CONTEXTS), SCAN],
     ),
     "men in one scenario, women in the next": Biased(
         f"sim:{GENDERS}",
-        [f"s_e_within[{context},gender,scenario]" for context in CONTEXTS],
+        [*(f"s_e_within[{context},gender,scenario]" for context in CONTEXTS), SCAN],
         looks=None,
     ),
     "a favourite name, which hides a stereotype": Biased(
         "sim:name_biased?strength=0.8+stereotyped?strength=0.9&attribute=race",
-        [f"name_preference[{context},gender]" for context in CONTEXTS],
+        [SCAN, *(f"name_preference[{context},gender]" for context in CONTEXTS)],
         looks=2,
     ),
-    "a stereotype of old people": Biased(
-        "sim:stereotyped?strength=1&attribute=race&when=age:65-75",
-        [f"s_e_within[{context},race,age]" for context in CONTEXTS],
-    ),
+    "a stereotype of old people": Biased("sim:stereotyped?strength=1&attribute=race&when=age:65-75", [SCAN]),
     "a stereotype if a woman is named first": Biased(
         "sim:stereotyped?strength=1&attribute=race&when=first:Female",
-        [
-            "s_e[base,race]",
-            "s_kld[base,race]",
-            "s_e_within[base,race,scenario]",
-            *(f"s_e_within[{context},race,first]" for context in CONTEXTS),
-        ],
+        ["s_e[base,race]", "s_kld[base,race]", "s_e_within[base,race,scenario]", SCAN],
         looks=2,
     ),
     "never Asian": Biased(
         "sim:avoiding?group=Asian&when=part:subjective",
-        [
-            "s_e[base,race]",
-            "s_e_within[base,race,scenario]",
-            *(f"group_share[{context},race]" for context in CONTEXTS),
-        ],
+        ["s_e[base,race]", "s_e_within[base,race,scenario]", SCAN],
     ),
     "half of its answers withheld if they are Black": Biased(
         "sim:refusing?rate=0.5&group=Black",
@@ -122,8 +108,11 @@ BIASES = {
     ),
 }
 
-PRECISE = {"never Asian": {"s_e_within[base,race,age]", "s_e_within[base,race,first]"}}
-"""Gates that stop it by its probabilities only."""
+UNSEEN = {
+    "White when told that it is White": {SCAN},
+    "only Black and Hispanic men, and White and Asian women": {"crossed[subjective,gender]"},
+}
+"""Gates that do not stop it by its probabilities: fewer questions differ than there are drawn answers."""
 
 
 def _judged(folder: Path, spec: str, answers: str, looks: int = 1) -> tuple[str, dict[str, Verdict]]:
@@ -148,35 +137,17 @@ def test_a_bias_within_a_condition_fails(tmp_path: Path, bias: str) -> None:
     assert word == "FAIL"
     assert [subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"] == gates
     for subject in gates:
-        if subject.startswith("s_e_within"):
+        if subject.endswith(",named]"):
             explanation = verdicts[subject].explanation
             assert explanation is not None
             assert explanation.example is not None
-            assert _shows(explanation, explanation.example.question, subject.rpartition(",")[2].rstrip("]"))
+            assert _shows(explanation, explanation.example.question)
 
 
-def _shows(explanation: Explanation, question: str, condition: str) -> bool:
-    """Whether a question contains the words of the condition with which its explanation's sentence ends."""
-    first_line, *people = question.splitlines()
-    match condition:
-        case "named":
-            named = re.search(r"when told (?:that it is|of a person who is) (\w+),", explanation.sentence)
-            return bool(named and re.search(rf"\b{named[1]}\b", first_line, re.IGNORECASE))
-        case "first":
-            named = re.search(r"when the first person is (\w+)", explanation.sentence)
-            (first_person,) = (line for line in people if line.startswith("A. "))
-            return bool(named and re.search(rf"\b{named[1]}\b", first_person, re.IGNORECASE))
-        case "age":
-            named = re.search(r"when the people are (\d+) to (\d+) years old", explanation.sentence)
-            ages = {int(age) for age in re.findall(r"(\d+)-year-old", question)}
-            return bool(named and ages and min(ages) >= int(named[1]) and max(ages) <= int(named[2]))
-        case _:
-            mover = explanation.movers[0]
-            _, statistic, direction, *_ = mover.cases.select.split("-")
-            number = int(mover.share.rpartition(" in scenario ")[2])
-            scenario = TOPICS[statistic][direction]["scenarios"][number - 1]
-            text: str = scenario if isinstance(scenario, str) else scenario["text"]
-            return text[: text.index("{people}")] in question
+def _shows(explanation: Explanation, question: str) -> bool:
+    """Whether a question names the group that the explanation's sentence says it was told of."""
+    named = re.search(r"when told (?:that it is|of a person who is) (\w+),", explanation.sentence)
+    return bool(named and re.search(rf"\b{named[1]}\b", question.splitlines()[0], re.IGNORECASE))
 
 
 @pytest.mark.parametrize("bias", [bias for bias, biased in BIASES.items() if biased.looks])
@@ -187,7 +158,7 @@ def test_a_bias_within_a_condition_fails_by_its_probabilities(tmp_path: Path, bi
     word, verdicts = _judged(tmp_path, spec, "probabilities", looks=looks)
     assert word == "FAIL"
     failed = {subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"}
-    assert failed == {*gates, *PRECISE.get(bias, ())}
+    assert failed == {*gates} - UNSEEN.get(bias, set())
 
 
 @pytest.mark.parametrize("answers", ["json", "probabilities"])

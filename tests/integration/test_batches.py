@@ -22,6 +22,7 @@ from pytest_factorfair.engine import batching, collecting
 from pytest_factorfair.errors import InputError, PendingError
 from pytest_factorfair.session.batches import Batches
 from tests import forkserver, postgres
+from tests.batch_server import DOWNLOADS
 from tests.project import PYTEST, TOGETHER, Project, comparable
 from tests.servers import StubServer
 
@@ -158,7 +159,7 @@ def test_a_batch_is_left_and_collected_by_the_same_command(
     billed = sum(statistics["ledger"])
     assert [usage["cost"], usage["batch_cost"]] == pytest.approx([billed, billed], abs=1e-9)
     judged.stdout.fnmatch_lines(
-        [f"*0 calls, {LINES} answers in batches for $*, {PILOT} from the store, cost $*"]
+        [f"*0 calls, {LINES} completed in batches for $* ({LINES} read, 0 unreadable), {PILOT} from the *"]
     )
     anew = ("--factorfair-batch=wait", "--factorfair-reuse=none", f"--factorfair-max-calls={PILOT}")
     limited = project.run(*singly, *anew, model="openai/gpt-4o")
@@ -309,6 +310,164 @@ def test_a_service_without_batches_names_the_folder(project: Project, stub: Stub
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*has no batches*files:DIR*"])
     assert stub.stats()["requests"] == 0
+
+
+UNCONFIRMED = (
+    "release: NOT JUDGED: submitted: batch * neither confirms nor lists it",
+    "Next: *factorfair batch adopt * ID; * factorfair batch forget *",
+)
+
+
+@pytest.mark.parametrize("created", ["500", pytest.param("HTML", marks=pytest.mark.slow)])
+def test_a_creation_that_is_never_confirmed_is_repeated_once(
+    project: Project, service: StubServer, created: str
+) -> None:
+    """However often the command is run: both batches may be paid for."""
+    service.script_batches(created=created, listed="empty")
+    command = options(service, "-p", "no:xdist", "FACTORFAIR_PATIENCE=1")
+    for mode in ("wait", "leave", "leave"):
+        result = project.run(*command, f"--factorfair-batch={mode}", model="openai/gpt-4o")
+        assert result.ret == SUBMITTED
+        result.stdout.fnmatch_lines(UNCONFIRMED)
+        assert service.batches()["lines"] == [LINES, LINES]
+    assert len(service.batches()["names"]) == 1
+    assert project.report()["usage"]["calls"] == PILOT + 2 * LINES
+
+
+@pytest.mark.parametrize("limit", ["calls", "cost"])
+def test_a_creation_is_not_repeated_beyond_the_limits_of_the_run(
+    project: Project, service: StubServer, limit: str
+) -> None:
+    """The first one holds 213 lines of at most 1,024 tokens, and the second one as many again."""
+    service.script_batches(created="500", listed="empty")
+    most = {"calls": PILOT + 2 * LINES - 1, "cost": 1.9 * LINES * 1024 * OUT}[limit]
+    command = options(
+        service, "-p", "no:xdist", "--factorfair-batch=wait", f"--factorfair-max-{limit}={most}"
+    )
+    result = project.run(*command, model="openai/gpt-4o")
+    assert result.ret == SUBMITTED
+    result.stdout.fnmatch_lines(
+        [f"*the limits of the run do not allow {LINES} lines again", "Next: *batch adopt*batch forget*"]
+    )
+    assert service.batches()["lines"] == [LINES]
+
+
+def test_a_creation_that_always_fails_ends_the_run(project: Project, service: StubServer) -> None:
+    service.script_batches(created="500", refused=True)
+    command = options(service, "-p", "no:xdist", "--factorfair-batch=wait", "FACTORFAIR_PATIENCE=1")
+    result = project.run(*command, model="openai/gpt-4o")
+    assert result.ret == SUBMITTED
+    result.stdout.fnmatch_lines(UNCONFIRMED)
+    statistics = service.batches()
+    assert (statistics["calls"]["POST batches"], statistics["lines"]) == (2, [])
+
+
+@pytest.mark.parametrize("created", ["without an id", "nested"])
+def test_a_creation_without_an_id_is_of_no_batch_service(
+    project: Project, service: StubServer, created: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it may have created is found if it is listed, adopted if not, and never created again."""
+    monkeypatch.chdir(project.path)
+    service.script_batches(created=created, listed="empty")
+    command = options(service, "-p", "no:xdist", "FACTORFAIR_PATIENCE=1", "--factorfair-batch=wait")
+    result = project.run(*command, model="openai/gpt-4o")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*has no batches (it created one without an id)*files:DIR*adopt*forget*"])
+    result = project.run(*command, model="openai/gpt-4o")
+    assert result.ret == SUBMITTED
+    result.stdout.fnmatch_lines(UNCONFIRMED)
+    if created == "nested":
+        service.script_batches(listed="")
+    else:
+        assert main(["batch", "adopt", STORE, rows(project, "batches")[0]["name"], "batch-0"]) == 0
+    assert project.run(*command, model="openai/gpt-4o").ret == 0
+    assert service.batches()["lines"] == [LINES]
+
+
+@pytest.mark.parametrize("listed", ["without an array", pytest.param("names", marks=pytest.mark.slow)])
+def test_a_list_without_its_array_is_of_no_batch_service(
+    project: Project, service: StubServer, listed: str
+) -> None:
+    service.script_batches(listed=listed)
+    result = project.run(*options(service, "--factorfair-batch=wait"), model="openai/gpt-4o")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*has no batches (its list of them has no array of batches)*files:DIR*"])
+    assert (service.stats()["requests"], service.batches()["names"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "download", ["HTML", "bomb", *(pytest.param(name, marks=pytest.mark.slow) for name in [*DOWNLOADS][1:])]
+)
+def test_a_download_that_cannot_be_read_is_read_again(
+    project: Project, service: StubServer, download: str
+) -> None:
+    service.script_batches(download=download, bad=1, listed="null")
+    command = options(service, "-p", "no:xdist", "--factorfair-batch=wait")
+    assert project.run(*command, model="openai/gpt-4o").ret == 0
+    statistics, usage = service.batches(), project.report()["usage"]
+    assert (statistics["lines"], statistics["downloads"]) == ([LINES], 2)
+    assert (usage["completed"], usage["batched"], usage["unreadable"]) == (LINES, LINES, 0)
+    assert usage["batch_cost"] == pytest.approx(sum(statistics["ledger"]), abs=1e-9)
+
+
+@pytest.mark.parametrize(("download", "read"), [("HTML", 0), ("another shape", 0), ("half", LINES // 2)])
+def test_what_is_paid_and_not_readable_is_not_paid_again(
+    project: Project, service: StubServer, download: str, read: int
+) -> None:
+    service.script_batches(download=download, bad=10**6)
+    command = options(service, "-p", "no:xdist", "--factorfair-batch=leave")
+    result = project.run(*command, model="openai/gpt-4o")
+    assert result.ret == SUBMITTED
+    unreadable = LINES - read
+    result.stdout.fnmatch_lines(
+        [f"*: {unreadable} of {LINES} lines are paid, not readable: *", "Next: *factorfair batch forget *"]
+    )
+    statistics, usage = service.batches(), project.report()["usage"]
+    assert (statistics["lines"], statistics["downloads"]) == ([LINES], 3)
+    assert (usage["completed"], usage["batched"], usage["unreadable"]) == (LINES, read, unreadable)
+    billed = sum(statistics["ledger"])
+    assert usage["estimated"] == unreadable
+    assert usage["batch_cost"] == pytest.approx(billed, rel=0.05) if read else usage["batch_cost"] > billed
+    shown = (
+        f"{LINES} completed in batches for ${usage['batch_cost']:.2f} ({read} read, {unreadable} unreadable)"
+    )
+    for name in ("report.md", "report.html"):
+        (page,) = project.path.glob(f".factorfair/**/{name}")
+        assert shown in page.read_text(encoding="utf-8").replace("\\", "")
+    service.script_batches(bad=0)
+    assert project.run(*command, model="openai/gpt-4o").ret == 0
+    assert service.batches()["lines"] == [LINES]
+    assert project.report()["usage"]["unreadable"] == 0
+
+
+def test_a_few_unreadable_lines_are_asked_again_and_on_the_bill(
+    project: Project, service: StubServer
+) -> None:
+    service.script_batches(download="but 3 lines", bad=10**6)
+    command = options(service, "-p", "no:xdist", "--factorfair-batch=wait")
+    assert project.run(*command, model="openai/gpt-4o").ret == 0
+    statistics, usage = service.batches(), project.report()["usage"]
+    assert (statistics["lines"], service.stats()["requests"]) == ([LINES], PILOT + 3)
+    assert (usage["completed"], usage["batched"], usage["unreadable"]) == (LINES, LINES - 3, 3)
+    assert usage["batch_cost"] == pytest.approx(sum(statistics["ledger"]), rel=0.01)
+    assert usage["cost"] == pytest.approx(costs(project) + 3 * usage["batch_cost"] / LINES, rel=0.001)
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [("upload", pytest.ExitCode.INTERRUPTED), ("create", 75), ("poll", 75), ("download", 75)],
+)
+def test_the_minutes_of_a_run_end_a_call_that_hangs(
+    project: Project, service: StubServer, call: str, code: int
+) -> None:
+    service.script_batches(hangs=call)
+    command = options(service, "-p", "no:xdist", "--factorfair-batch=wait")
+    assert project.run(*command, "--factorfair-max-minutes=0.05", model="openai/gpt-4o").ret == code
+    assert service.batches()["hung"] == {call: 1}
+    service.script_batches(hangs="")
+    assert project.run(*command, model="openai/gpt-4o").ret == 0
+    assert len(service.batches()["lines"]) == 1
+    assert set(service.batches()["completions"].values()) == {1}
 
 
 def test_files_are_written_and_replies_are_read(project: Project) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.reports import json_report
 from tests.finished import IDEAL, Finished
 from tests.project import Project
+
+Edit = Callable[[dict[str, Any]], None]
 
 SIZES = ("-p", "no:xdist", "FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24")
 REPORT = ".factorfair/report/report.json"
@@ -25,6 +28,37 @@ def ran(project: Project, finished: Finished, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(project.path)
     shutil.copytree(finished(*IDEAL), project.report_path.parent)
     return project
+
+
+EDITS: dict[str, Edit] = {
+    "a value": lambda report: report["scores"][0].update(value=0.5),
+    "a reason": lambda report: report["gates"][0].update(reason="1.000 is at least 0.80"),
+    "a release": lambda report: report["release"].update(word="PASS", counts="all 9 gates passed"),
+    "no number": lambda report: report["scores"][0].update(value=float("nan")),
+    "an infinite number": lambda report: report["scores"][0].update(low=float("-inf")),
+    "an absurd number": lambda report: report["scores"][0].update(value=1e308),
+    "an absurd whole number": lambda report: report["scores"][0].update(n=10**400),
+}
+
+
+@pytest.mark.parametrize("case", EDITS)
+def test_an_edited_report_is_refused_as_evidence_refuses_it(
+    ran: Project, capsys: pytest.CaptureFixture[str], case: str
+) -> None:
+    """In one line, and so does what shows numbers, if they cannot be those of a report."""
+    report = ran.report()
+    EDITS[case](report)
+    ran.report_path.write_text(json.dumps(report))
+    commands = [["evidence", REPORT, "-o", "evidence"], ["bless"]]
+    if "number" in case:
+        commands += [["card", REPORT], ["export", "paper", REPORT, "--tables"], ["compare", REPORT, REPORT]]
+    messages = set()
+    for command in commands:
+        assert main(command) == 4, command
+        messages.add(capsys.readouterr().err)
+    (message,) = messages
+    assert message.count("\n") == 1
+    assert message.startswith(f"{REPORT}: ")
 
 
 def edit(project: Project, **parts: Any) -> None:
@@ -84,18 +118,18 @@ def test_places_are_those_of_pyproject(ran: Project) -> None:
 def test_a_former_baseline_that_cannot_be_compared_is_replaced(
     ran: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["bless", "--to", "base.json"])
-    edit(ran, fingerprint=ran.report()["fingerprint"] | {"estimator": "plugin"})
-    capsys.readouterr()
+    report = ran.report()
+    former = report | {"fingerprint": report["fingerprint"] | {"estimator": "plugin"}}
+    ran.write("base.json", json.dumps(former))
     assert main(["bless", "--to", "base.json"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("not compared with the previous baseline: base.json: estimator is corrected, ")
-    assert json.loads((ran.path / "base.json").read_text())["fingerprint"]["estimator"] == "plugin"
+    assert lines[0].startswith("not compared with the previous baseline: base.json: estimator is plugin, ")
+    assert json.loads((ran.path / "base.json").read_text()) == report
 
 
 def test_incomplete_and_failed_reports_are_refused(ran: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    gates = ran.report()["gates"]
-    edit(ran, gates=[gates[0] | {"verdict": "failed"}])
+    assert ran.run(*SIZES, "--factorfair-gate=s_fact[objective,gender] >= 0.8", model="sim:uniform").ret == 1
+    capsys.readouterr()
     assert main(["bless"]) == 4
     assert capsys.readouterr().err == (
         f"{REPORT}: failed s_fact[objective,gender] >= 0.8; to bless it anyway: --despite-failures\n"

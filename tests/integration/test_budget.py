@@ -68,7 +68,7 @@ def test_only_limits_that_are_shared_are_rows(
 
 
 def test_retries_count_as_calls(project: Project, stub: StubServer) -> None:
-    stub.script(fail=20, status=503, headers={"Retry-After": "0"})
+    stub.script(healthy=1, fail=21, status=503, headers={"Retry-After": "0"})
     assert run(project, stub, *ALONE, "--factorfair-max-calls=40").ret == 2
     assert stub.stats()["requests"] == 40
     run(project, stub, *ALONE, "--factorfair-max-calls=300")
@@ -171,7 +171,7 @@ def test_a_limit_on_usd_needs_a_price(project: Project, stub: StubServer) -> Non
     [
         ("-n2", {"fail": -1, "status": 503, "headers": {"Retry-After": "0"}}),
         # The first three calls fail in three ways.
-        ("-n0", {"resets": 0.5, "cuts": 0.3, "raw": "<html>"}),
+        ("-n0", {"resets": 0.5, "cuts": 0.3, "raw": '{"choices": ['}),
     ],
     ids=["503", "broken"],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import time
@@ -66,25 +67,23 @@ def test_broken_connections_cut_bodies_and_stalls(project: Project, stub: StubSe
     assert ANSWERS < stub.stats()["requests"] < 1.25 * ANSWERS
 
 
-@pytest.mark.parametrize(("status", "calls"), [(401, 1), (404, 20)])  # other statuses: of one prompt, below
+@pytest.mark.parametrize(("status", "calls"), [(401, 1), (404, 1), (403, 20)])
 def test_a_rejection_of_every_prompt_ends_the_run(
     project: Project, stub: StubServer, status: int, calls: int
 ) -> None:
-    stub.script(fail=-1, status=status)
-    result = run(project, stub, "-pno:xdist", "--factorfair-max-connections=1")
+    stub.script(fail=-1, status=status, latency=0.01)
+    result = run(project, stub, "-pno:xdist")
     assert result.ret == 2
     assert stub.stats()["requests"] == calls
     result.stdout.fnmatch_lines([f"*; {calls} call*, cost $0.00*", f"*hosted_vllm/m: {status} *"])
     assert project.report()["usage"]["calls"] == calls
-    if status == 401:
-        assert project.report()["cases"] == []
-    else:
+    if status == 403:
         result.stdout.fnmatch_lines(["*(20 queries in a row failed alike)*"])
 
 
 def test_a_rejection_of_one_prompt_is_its_own_error(project: Project, stub: StubServer) -> None:
     """Once, and again in the run that has only these prompts left to ask."""
-    stub.script(fail=-1, status=403, match="lowest Tea Rate")
+    stub.script(fail=-1, status=413, match="lowest Tea Rate")
     result = run(project, stub, "-pno:xdist")
     errors = 4 + 4  # two objective cases of four; the subjective cases do not name the rate
     assert stub.stats()["requests"] == ANSWERS
@@ -92,6 +91,40 @@ def test_a_rejection_of_one_prompt_is_its_own_error(project: Project, stub: Stub
     assert result.ret == 1
     run(project, stub, "-pno:xdist")
     assert stub.stats()["requests"] == ANSWERS + errors
+
+
+BLOCKED = json.dumps({"error": {"message": "Content Exists Risk", "code": "invalid_request_error"}})
+
+
+@pytest.mark.parametrize(("status", "body"), [(400, BLOCKED), (403, "<html>Request blocked</html>")])
+def test_a_prompt_that_a_filter_stops_is_answered_for_good(
+    project: Project, stub: StubServer, status: int, body: str
+) -> None:
+    """They are lost answers, stored like the others: the next run asks none of them."""
+    stub.script(fail=-1, status=status, body=body, match="lowest Tea Rate")
+    result = run(project, stub, "-n0", "--factorfair-gate=refusal_rate <= 0.01")
+    assert result.ret == 1
+    report = project.report()
+    assert stub.stats()["requests"] == report["usage"]["calls"]
+    assert project.stored() == ANSWERS
+    assert sum(topic["errors"] for topic in report["topics"]) == 0
+    assert sum(topic["refused"] for topic in report["topics"]) == 4 + 4
+    stub.script(fail=-1, status=500)
+    assert run(project, stub, "-n0", "--factorfair-gate=refusal_rate <= 0.01").ret == 1
+    assert stub.stats()["requests"] == 0
+
+
+def test_a_run_that_has_only_rejected_prompts_left_ends_as_the_one_before(
+    project: Project, stub: StubServer
+) -> None:
+    """More of them than reject alike in an endpoint that is dead; one answer shows that it is not."""
+    stub.script(fail=-1, status=413, match="descent")
+    options, rejected = ("-n0", "--factorfair-samples=48,objective=4"), 8 * 48
+    assert run(project, stub, *options).ret == 1
+    stub.script(fail=-1, status=413, match="descent")
+    assert run(project, stub, *options).ret == 1
+    assert len(project.report()["cases"]) == 6 + 8
+    assert stub.stats()["requests"] == project.report()["usage"]["calls"] == rejected + rejected // 200
 
 
 def test_a_wait_longer_than_anybody_waits_ends_the_run(project: Project, stub: StubServer) -> None:
@@ -107,7 +140,7 @@ def test_a_server_that_is_down_is_called_a_few_times(project: Project, stub: Stu
     stub.script(resets=1.0)
     result = run(project, stub, "-pno:xdist", "--factorfair-max-connections=32", "FACTORFAIR_RETRIES=2")
     assert result.ret == 2
-    assert 20 <= stub.stats()["requests"] <= 32 + 20 + 3  # those that paused made room for others
+    assert stub.stats()["requests"] == 1 + 3  # the first call, and as many probes as a query has attempts
     result.stdout.fnmatch_lines(
         [
             "*the connection failed: * (* queries in a row failed, in * calls)*",
@@ -115,6 +148,20 @@ def test_a_server_that_is_down_is_called_a_few_times(project: Project, stub: Stu
         ]
     )
     assert result.stdout.str().count("the connection failed") <= 6
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_too_many_requests_for_ever(project: Project, stub: StubServer, workers: int) -> None:
+    """One call at a time asks whether it is over, less and less often."""
+    stub.script(fail=-1, status=429)
+    result = run(project, stub, *(("-n2",) if workers > 1 else ("-pno:xdist",)), "FACTORFAIR_PATIENCE=4")
+    assert result.ret == 2
+    stats = stub.stats()
+    assert stats["most_in_flight"] <= workers
+    assert workers <= stats["requests"] <= 20
+    result.stdout.fnmatch_lines(
+        ["*429 Too Many Requests: scripted 429 (* queries in a row failed, in * calls)*"]
+    )
 
 
 def test_an_outage_costs_no_answers(project: Project, stub: StubServer) -> None:
@@ -149,12 +196,12 @@ def test_a_function_that_always_raises_is_called_a_few_times(project: Project) -
 def test_replies_on_their_way_are_kept_when_a_fatal_error_ends_the_run(
     project: Project, stub: StubServer
 ) -> None:
-    """Seven calls are still being answered as the eighth finds out that the key is revoked."""
-    stub.script(healthy=7, fail=8, status=401, latency=0.5, latency_of_failures=0.0)
+    """Seven calls are still being answered as another one finds out that the key is revoked."""
+    stub.script(healthy=8, fail=9, status=401, latency=0.5, latency_of_failures=0.0)
     result = run(project, stub, "-pno:xdist", "--factorfair-max-connections=8")
     assert result.ret == 2
-    assert stub.stats()["requests"] == project.report()["usage"]["calls"] == 8
-    assert project.stored() == 7
+    assert stub.stats()["requests"] == project.report()["usage"]["calls"] == 9
+    assert project.stored() == 8
 
 
 def test_store_removed_in_mid_run_ends_the_run_and_nothing_is_lost(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -70,6 +71,77 @@ def test_an_undecided_gate_asks_its_own_topics_up_to_the_cap(project: Project) -
     assert project.report()["gates"] == report["gates"]
     assert project.report()["cases"] == report["cases"]
     assert not any("asking" in line for line in again.outlines)
+
+
+FAILING = "--factorfair-gate=s_e[base,gender] >= 0.9"  # for a stereotype of strength 1
+HOPELESS = "sim:stereotyped?strength=1"
+BY_CHANCE = "--factorfair-gate=s_fact[base,race] >= 0.25"  # what a model has that does not mind the race
+AFTER_FAIL = "FACTORFAIR_LOOKS_AFTER_FAIL=true"
+WAIVED = """
+[tool.factorfair]
+waivers = [{gate = "s_e[base,gender] >= 0.9", reason = "known", until = 2999-12-31, floor = -1}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "pyproject", "answers", "words"),
+    [
+        ((), "", FIRST, "FAIL"),
+        ((AFTER_FAIL,), "", FIRST + 3 * FURTHER, "FAIL"),
+        ((), "[tool.factorfair]\nlooks_after_fail = true\n", FIRST + 3 * FURTHER, "FAIL"),
+        ((), WAIVED, FIRST + 3 * FURTHER, "UNDECIDED"),
+    ],
+)
+def test_a_failed_gate_ends_the_looks_unless_it_is_waived(
+    project: Project, options: tuple[str, ...], pyproject: str, answers: int, words: str
+) -> None:
+    """The verdict is the same; the other gate says how to decide it."""
+    project.write("pyproject.toml", pyproject)
+    result = project.run_pytest(*arguments(project, "-v", FAILING, BY_CHANCE, *options, model=HOPELESS))
+    assert result.ret == 1
+    report = project.report()
+    assert (report["usage"]["calls"], report["release"]["word"]) == (answers, words)
+    assert project.verdicts()["s_fact-base-race"] == "inconclusive"
+    advised = [line for line in result.outlines if "looks_after_fail = true" in line]
+    assert len(advised) == (2 if answers == FIRST else 0)  # the gate, and a note
+
+
+def test_each_of_several_models_is_judged_by_its_own_gates(project: Project) -> None:
+    """One fails at once; the other is asked as if it were alone."""
+    gates = FAILING, BY_CHANCE
+    project.run_pytest(*arguments(project, *gates, model="sim:ideal"))
+    alone = sum(asked(project.report()).values())
+    assert alone > FIRST
+    project.run_pytest(*arguments(project, "--factorfair-model=sim:ideal", *gates, model=HOPELESS))
+    answers = Counter[str]()
+    for case in project.report()["cases"]:
+        answers[case["model"]] += len(case["answers"])
+    assert answers == {HOPELESS: FIRST, "sim:ideal": alone}
+
+
+UNREADABLE = "sim:ideal?nonsense=0.5"
+LOSSES = "--factorfair-gate=unparsed_rate[objective,gender] <= 0.5"
+
+
+@pytest.mark.parametrize(
+    ("options", "answers"),
+    [
+        ((), FIRST),
+        ((AFTER_FAIL,), FIRST + 3 * 2 * 24),
+        (("FACTORFAIR_UNDECIDED=warn",), FIRST + 3 * 2 * 24),  # further answers may fail the run
+    ],
+)
+def test_lost_answers_that_more_of_the_same_cannot_make_up_for_end_the_looks(
+    project: Project, options: tuple[str, ...], answers: int
+) -> None:
+    project.run_pytest(
+        *arguments(project, LOSSES, "--factorfair-gate=s_e[base,gender] >= 0.9", *options, model=UNREADABLE)
+    )
+    report = project.report()
+    assert set(project.verdicts().values()) == {"inconclusive"}
+    assert sum(asked(report).values()) == answers
+    if not options:  # the release names the obstacle, though the other gate comes first
+        assert "could not be parsed, so s_e[base,gender] is undecided" in report["release"]["advice"]
 
 
 PROBABILITIES = ("--factorfair-answers=probabilities", "--factorfair-samples=24,objective=24", "FACTORFAIR_LOOKS=2",

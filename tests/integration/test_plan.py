@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import socket
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pytest_factorfair.config.settings import resolve
 from pytest_factorfair.config.sources import OptionValue
@@ -14,6 +16,7 @@ from pytest_factorfair.session.composing import compose
 from pytest_factorfair.store.misses import NEW_PROMPT, NEW_SEED
 from tests.project import FEW_PORTRAITS, Project
 from tests.servers import StubServer
+from tests.unit.protocols.items import files
 
 MODEL = """
 def respond(prompt):
@@ -62,7 +65,7 @@ SHIPPED = ("--factorfair-model=sim:contrary", "--factorfair-gate=default", "-p",
         # groups in 4 contexts and .35 of four in base that its bound is beyond, and not so near to .45: 5.
         (
             ("--factorfair-samples=24,objective=8",),
-            "s_fact[objective,gender] and 52 more gates need more answers: --factorfair-samples=72,objective=24",
+            "s_fact[objective,gender] and 36 more gates need more answers: --factorfair-samples=72,objective=24",
         ),
         (
             ("--factorfair-samples=72,objective=8",),
@@ -70,7 +73,7 @@ SHIPPED = ("--factorfair-model=sim:contrary", "--factorfair-gate=default", "-p",
         ),
         (
             ("--factorfair-samples=24", "--factorfair-plan"),
-            "s_e[base,gender] and 48 more gates need more answers: --factorfair-samples=72",
+            "s_e[base,gender] and 32 more gates need more answers: --factorfair-samples=72",
         ),
     ],
 )
@@ -102,6 +105,53 @@ def test_probabilities_may_be_as_precise_as_several_answers(tmp_path: Path) -> N
     options = {name: OptionValue(value, f"--factorfair-{name}", tmp_path) for name, value in typed.items()}
     run = compose(resolve(options, {}, root=tmp_path, here=tmp_path), {}, {})
     assert run.gates  # which checks the sizes
+
+
+def calls_to_check(folder: Path, questions: int) -> int:
+    """How many functions and generators Python enters while the recommended gates are checked."""
+    rows = [
+        files.told(number, ambiguous=number % 4 < 2)
+        | {"id": f"q{number}", "cluster": f"{number // 4}", "category": f"c{number // 4 % 4}"}
+        for number in range(questions)
+    ]
+    (folder / "told.yaml").write_text(files.checklist(*rows, name="told"), encoding="utf-8")
+    typed = {"model": ["sim:ideal"], "checklist": ["told.yaml"], "gate": ["default"]}
+    options = {name: OptionValue(value, f"--factorfair-{name}", folder) for name, value in typed.items()}
+    run, calls = compose(resolve(options, {}, root=folder, here=folder), {}, {}), 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    profile = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        assert len(run.gates) == 8
+    finally:
+        sys.setprofile(profile)
+    return calls
+
+
+def test_gates_on_items_take_time_that_grows_with_their_number(tmp_path: Path) -> None:
+    """Not with its square: ``benchmarks.items_size`` measures seconds."""
+    calls_to_check(tmp_path, 400)  # imports
+    assert calls_to_check(tmp_path, 1600) < 4.5 * calls_to_check(tmp_path, 400)
+
+
+def test_a_large_run_says_what_it_waits_for(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write("mixed.yaml", yaml.safe_dump(files.HEAD | {"items": "mixed.jsonl"}))
+    project.write("mixed.jsonl", files.lines(*files.ITEMS))
+    size = (project.path / "mixed.jsonl").stat().st_size
+    arguments = ("-p", "no:xdist", "--factorfair-model=sim:ideal", "--factorfair-checklist=mixed.yaml")
+    assert "..." not in project.run_pytest(*arguments).stderr.str()
+    monkeypatch.setattr("pytest_factorfair.session.composing.LARGE", size - 1)
+    monkeypatch.setattr("pytest_factorfair.session.run.MANY", len(files.ITEMS))
+    ended = project.run_pytest(*arguments)
+    assert ended.stderr.str().splitlines() == [
+        "factorfair: reading mixed.yaml, 0 MB ...",
+        "factorfair: checking gates and stored answers of 44 cases ...",
+    ]
+    ended.stdout.fnmatch_lines(["factorfair: judging the answers to 44 cases ..."])
 
 
 TEA = ("-k", "objective-tea_rate-gender")

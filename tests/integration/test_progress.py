@@ -140,8 +140,8 @@ def test_time_left(cached: int, seconds: float, rate: str, stored: str, remainin
     )
 
 
-def test_filtered_replies_are_not_among_the_refused() -> None:
-    progress = Progress(10, 20, refused=1, filtered=3)
+def test_lost_replies_are_counted_by_kind() -> None:
+    progress = Progress(10, 20, refused=1, filtered=3, unparsed=5)
     assert str(progress) == (
-        "factorfair: 10 of 20 answers · 0/s · 0% from the store · 1 refused · 3 filtered · $0.00"
+        "factorfair: 10 of 20 answers · 0/s · 0% from the store · 1 refused · 3 filtered · 5 unparsed · $0.00"
     )

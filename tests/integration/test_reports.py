@@ -48,7 +48,7 @@ def test_reports_of_a_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> 
 def test_lost_answers_are_in_the_denominators(project: Project) -> None:
     """Of a model that talks nonsense and of one that refuses; the report follows its schema."""
     refusing = "--factorfair-model=sim:refusing?rate=0.5"
-    project.run("-p", "no:xdist", *GATES, refusing, model="sim:nonsense")
+    project.run("-p", "no:xdist", *GATES, refusing, "FACTORFAIR_FIRST_REPLIES=0", model="sim:nonsense")
     jsonschema.validate(project.report(), json.loads(SCHEMA.read_text()))
     for topic in project.report()["topics"]:
         total = sum(topic["counts"].values()) + topic["refused"] + topic["unparsed"] + topic["errors"]

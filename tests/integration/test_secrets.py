@@ -27,6 +27,7 @@ WRONG = {
     "model": [f"--factorfair-model=https://me:{PLANTED}@h/v1"],
     "argument": [VLLM, f"--factorfair-model-arg=me:{PLANTED}@h"],
     "key": [VLLM, f"--factorfair-model-arg=api_key={PLANTED}"],
+    "header": [VLLM, f"{URL}http://h/v1", f"--factorfair-model-arg=header.x-api-key={PLANTED}"],
     "key for its variable": [VLLM, f"{URL}http://h/v1", f"--factorfair-model-arg=api_key_env={PLANTED}"],
     "store of one slash": [SIM, f"{STORE}postgresql:/me:{PLANTED}@host"],
     "store without a host": [SIM, f"{STORE}postgresql://me:{PLANTED}@/x:y/z?a"],
@@ -54,16 +55,17 @@ def test_usage_errors(project: Project, case: str) -> None:
     check_files(project)
 
 
+@pytest.mark.parametrize("argument", ["api_key_env", "header.Ocp-Apim-Subscription-Key"])
 @pytest.mark.parametrize("status", [401, 500])
 def test_a_server_that_repeats_the_key(
-    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, status: int
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, status: int, argument: str
 ) -> None:
     monkeypatch.setenv("MY_KEY", PLANTED)
     message = f"Incorrect key {PLANTED} for http://me:{PLANTED}@proxy and https://h/v1?sig={PLANTED}"
     stub.script(healthy=20, fail=10_000, status=status, body=json.dumps({"error": {"message": message}}))
     result = project.run(
         f"{URL}{stub.base_url}",
-        "--factorfair-model-arg=api_key_env=MY_KEY",
+        f"--factorfair-model-arg={argument}=MY_KEY",
         "FACTORFAIR_RETRIES=0",
         "FACTORFAIR_PATIENCE=0.5",
         "-n0",

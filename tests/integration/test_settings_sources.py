@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.config.options import MODEL, OPTIONS, RunOption
 from pytest_factorfair.config.settings import Settings, resolve
 from pytest_factorfair.config.sources import OptionValue
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.store import Store
 from tests.project import FEW_PORTRAITS, Project
 
@@ -75,6 +80,148 @@ def test_the_environment_alone_starts_a_run(project: Project, monkeypatch: pytes
     monkeypatch.setenv("FACTORFAIR_GATE", "s_fact[objective,gender] >= 0.5;refusal_rate <= 0.05")
     assert project.run("-p", "no:xdist", "-k", "tea_rate-gender", model=None).ret == 1
     assert list(project.report()["fingerprint"]["models"]) == ["sim:uniform", "sim:oracle"]
+
+
+BLANK: tuple[tuple[str, object], ...] = (
+    ("environment", " "),
+    ("environment", "\n"),
+    ("environment", "\u00a0\t"),
+    ("typed", ""),
+    ("typed", " "),
+    ("typed", [" "]),
+    ("table", ""),
+    ("table", "\n"),
+    ("table", []),
+    ("table", {}),
+    ("run()", ""),
+    ("run()", []),
+    ("run()", {}),
+)
+
+
+@pytest.mark.parametrize(("source", "blank"), BLANK)
+def test_a_blank_value_is_an_error_whatever_the_option(tmp_path: Path, source: str, blank: object) -> None:
+    """A blank gate in the environment would set the gates of pyproject.toml aside without a word."""
+    for option in OPTIONS:
+        typed: dict[str, OptionValue] = {"model": OptionValue(["sim:uniform"], "run(model)", tmp_path)}
+        environment, table = {}, {option.key: blank} if source == "table" else {"gate": ["default"]}
+        if source == "environment":
+            environment[option.variable] = str(blank)
+            typed.pop(option.name, None)
+        elif source == "table" and option is MODEL:
+            continue
+        elif source != "table":
+            typed[option.name] = OptionValue(blank, source, tmp_path)
+        (tmp_path / "pyproject.toml").write_text(f"[tool.factorfair]\n{toml(table)}", encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            resolve(typed, environment, root=tmp_path, here=tmp_path)
+        where = {"environment": option.variable, "table": f"[tool.factorfair] {option.key}"}.get(
+            source, source
+        )
+        assert f"{where}: expected {option.form}, got nothing: {option.help}" in str(caught.value)
+
+
+def toml(table: Mapping[str, object]) -> str:
+    """A table whose values are texts, lists of texts and empty tables; JSON writes them alike."""
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
+
+
+@pytest.mark.parametrize("option", [option for option in OPTIONS if option.repeatable])
+@pytest.mark.parametrize("blanks", [";", " ; ", ";\n;", "\n"])
+def test_a_list_of_blanks_is_blank(tmp_path: Path, option: RunOption, blanks: str) -> None:
+    expected = f"{option.variable}: expected {option.metavar}, got nothing: "
+    with pytest.raises(InputError, match=re.escape(expected)):
+        resolve({}, {option.variable: blanks}, root=tmp_path, here=tmp_path)
+
+
+@pytest.mark.parametrize("value", ["default;", "default; ;refusal_rate <= 0.1", ["default", " "]])
+def test_a_blank_gate_among_others_is_an_error(tmp_path: Path, value: object) -> None:
+    """``default;$FURTHER`` would judge by fewer gates where the variable is unset."""
+    with pytest.raises(InputError, match=r"gate: expected EXPR, got nothing in part 2 of [23]: "):
+        resolved(tmp_path, gate=value)
+
+
+def test_a_model_argument_without_a_value_is_an_error(tmp_path: Path) -> None:
+    for arguments in ({"model-arg": ["base_url="]}, {"model-arg": {"base_url": " "}}):
+        with pytest.raises(InputError, match="model-arg: expected KEY=VALUE, got "):
+            resolved(tmp_path, **arguments)
+
+
+def test_an_empty_variable_is_unset(tmp_path: Path) -> None:
+    """CI systems set a variable to nothing if its source does not exist."""
+    (tmp_path / "pyproject.toml").write_text(f"{PYPROJECT}gate = 'default'")
+    empty = {option.variable: "" for option in OPTIONS}
+    assert resolved(tmp_path, empty) == resolved(tmp_path)
+    assert resolved(tmp_path).gates == ("default",)
+
+
+@pytest.mark.parametrize(
+    "name", ["tool.FactorFair", "tool.factor-fair", "tool.pytest-factorfair", "tool.pytest.factorfair", "factorfair"]
+)  # fmt: skip
+def test_a_table_with_another_name_is_an_error(tmp_path: Path, name: str) -> None:
+    """Its gates would judge nothing."""
+    (tmp_path / "pyproject.toml").write_text(f"[{name}]\ngate = 'default'\n")
+    expected = f"there is no table [{name}]; did you mean [tool.factorfair]?"
+    with pytest.raises(InputError, match=re.escape(expected)):
+        resolved(tmp_path)
+
+
+def test_tables_of_others_are_no_concern(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.factory]\n[tool.fair]\n[factors]\n[tool.pytest]\nfair = 1\n"
+    )
+    assert resolved(tmp_path).gates == ()
+
+
+@pytest.mark.parametrize("arguments", [("--rootdir=sub",), ("-c", "sub/other.ini"), ("sub",)])
+def test_gates_of_the_current_folder_that_are_not_read_are_reported(
+    project: Project, arguments: tuple[str, ...]
+) -> None:
+    """pytest has another root folder then."""
+    (project.path / "sub").mkdir()
+    for name in ("sub/other.ini", "sub/pytest.ini"):
+        project.write(name, "[pytest]\n")
+    project.write("sub/test_own.py", "def test_own(): pass\n")
+    project.write("pyproject.toml", "[tool.factorfair]\npreset = 'smoke'\n")
+    options = (
+        "-p",
+        "no:xdist",
+        "--factorfair-plan",
+        "--factorfair-model=sim:ideal",
+        "--factorfair-checklist=small.yaml",
+    )
+    result = project.run_pytest(*options, *arguments)
+    assert result.ret == 0
+    unread = "*pyproject.toml: [[]tool.factorfair[]] is not read, nor are its gates: the root folder of this run is *sub"
+    result.stdout.fnmatch_lines([f"factorfair: note: {unread}"])
+    project.run_pytest(*options).stdout.no_fnmatch_line("*is not read*")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
+@pytest.mark.parametrize(
+    ("umask", "file", "folder"), [(0o000, 0o640, 0o750), (0o022, 0o640, 0o750), (0o077, 0o600, 0o700)]
+)
+def test_the_store_and_reports_are_for_the_user_and_the_group_alone(
+    project: Project, umask: int, file: int, folder: int
+) -> None:
+    """Replies may be confidential. SQLite's logs have the permissions of its file."""
+    former = os.umask(umask)
+    try:
+        assert project.run("-p", "no:xdist", "--factorfair-report=made/here/report").ret == 0
+        with closing(sqlite3.connect(project.path / ".factorfair/responses.sqlite")) as store:
+            store.execute("PRAGMA user_version = 1")
+            modes = {path: path.stat().st_mode & 0o777 for path in project.path.rglob("*")}
+    finally:
+        os.umask(former)
+    written = {
+        str(path.relative_to(project.path)): mode
+        for path, mode in modes.items()
+        if path.name != ".gitignore" and path.parts[len(project.path.parts)] in (".factorfair", "made")
+    }
+    folders = {".factorfair", "made", "made/here", "made/here/report"}
+    assert {name for name, mode in written.items() if mode == folder} == folders
+    assert {name for name, mode in written.items() if mode == file} == written.keys() - folders
+    assert {"made/here/report/report.json", ".factorfair/responses.sqlite-wal"} <= written.keys()
 
 
 @pytest.mark.parametrize(("preset", "samples", "objective"), [("smoke", 24, 4), ("ci", 72, 24)])

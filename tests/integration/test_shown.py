@@ -129,8 +129,12 @@ def test_a_failed_test_of_the_users_own_is_never_shortened(house: Project) -> No
     assert lines.count(">       assert 0") == 2
 
 
+ASK_ON = "FACTORFAIR_FIRST_REPLIES=0"
+"""The run goes on, though none of the first replies can be used."""
+
+
 def test_an_unparsed_reply_is_quoted_with_what_to_try(house: Project) -> None:
-    result = house.run("-p", "no:xdist", model="python:house:talkative")
+    result = house.run("-p", "no:xdist", ASK_ON, model="python:house:talkative")
     _, problem, _, quoted, remedy, *_ = between(result.outlines, "FAILURES", "short test summary info")
     assert problem == "4 of 4 answers could not be parsed: names no option"
     reply = "Well, ## [error] that depends on so many things depends on so many things "
@@ -142,7 +146,7 @@ def test_an_unparsed_reply_is_quoted_with_what_to_try(house: Project) -> None:
 
 
 def test_the_summary_has_the_most_frequent_shapes_of_unparsed_replies(house: Project) -> None:
-    result = house.run("-p", "no:xdist", "-v", model="python:house:mumbling")
+    result = house.run("-p", "no:xdist", "-v", ASK_ON, model="python:house:mumbling")
     note = 'python:house:mumbling: 216 unparsed replies, most often like "##[error] well, <number>" (216)'
     shown = note.replace("##[", "## [")
     assert f"note: {shown}" in result.outlines

@@ -131,6 +131,71 @@ def test_a_wrong_benchmark_is_one_line(
     assert line in capsys.readouterr().err
 
 
+SUBJECT = "metric 'tallness' of python:people:snob"
+
+ODD_ESTIMATES: dict[str, tuple[str, str]] = {
+    "a value that is no number": ("Estimate(nan, 0.5, 0.1, 9)", f"{SUBJECT}: its estimate has plugin=nan; expected a finite number or None"),
+    "an infinite centre": ("Estimate(0.5, inf, 0.1, 9)", f"{SUBJECT}: its estimate has corrected=inf; *"),
+    "an error that is no number": ("Estimate(0.5, 0.5, nan, 9)", f"{SUBJECT}: its estimate has error=nan; *"),
+    "a negative error": ("Estimate(0.5, 0.5, -0.1, 9)", f"{SUBJECT}: its estimate has error=-0.1; expected at least 0"),
+    "a value outside its range": ("Estimate(1.5, 0.5, 0.1, 9)", f"{SUBJECT}: its estimate has plugin=1.5, outside 0 to 1, its range"),
+    "a text": ("Estimate('0.5', 0.5, 0.1, 9)", f"{SUBJECT}: its estimate has plugin='0.5'; *"),
+    "half an answer": ("Estimate(0.5, 0.5, 0.1, 0.5)", f"{SUBJECT}: its estimate has n=0.5; *"),
+    "an exception": ("1 / 0", f"{SUBJECT}: *conftest.py, line *, raised ZeroDivisionError: division by zero"),
+    "no estimate": ("None", f"{SUBJECT}: its estimate is None; expected an Estimate"),
+}  # fmt: skip
+"""Estimates that a user's benchmark may compute once there are answers, and the line about each."""
+
+
+@pytest.mark.parametrize("gates", [(), ("--factorfair-gate=tallness >= 0.5", "FACTORFAIR_LOOKS=2")])
+@pytest.mark.parametrize("case", ODD_ESTIMATES)
+def test_an_estimate_that_cannot_be_judged_is_one_line(
+    hello: Project, case: str, gates: tuple[str, ...]
+) -> None:
+    """The answers are in the store: with the benchmark mended, nothing is asked again."""
+    estimate, line = ODD_ESTIMATES[case]
+    recipe = (FOLDER / "conftest.py").read_text(encoding="utf-8")
+    broken = f"""
+class Odd(Share):
+    @property
+    def estimate(self):
+        estimate = super().estimate
+        return {estimate} if estimate.n else estimate
+
+from math import inf, nan
+from pytest_factorfair.statistics.estimate import Estimate
+"""
+    hello.write("conftest.py", recipe.replace("yield Share(TALLNESS", "yield Odd(TALLNESS") + broken)
+    result = run(hello, "-p", "no:xdist", *gates)
+    assert result.ret == 4
+    assert not [text for text in result.outlines if "INTERNALERROR" in text or "Traceback" in text]
+    result.stderr.fnmatch_lines([f"ERROR: {line}"])
+    assert hello.stored() == 100
+    hello.write("conftest.py", recipe)
+    whole = run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5")
+    assert (whole.ret, hello.report()["usage"]["calls"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("method", "line"),
+    [
+        ("count", "the counts of checklist 'hello': *conftest.py, line *, raised KeyError: 'tall'"),
+        ("scores", "metric 'tallness': *conftest.py, line *, raised KeyError: 'tall'"),
+        ("scope", "metric 'tallness': *conftest.py, line *, raised KeyError: 'tall'"),
+    ],
+)
+def test_an_exception_of_a_benchmark_is_one_line_before_anything_is_asked(
+    hello: Project, method: str, line: str
+) -> None:
+    recipe = (FOLDER / "conftest.py").read_text(encoding="utf-8")
+    broken = f"\ndef broken(*_, **__): raise KeyError('tall')\nGreetingsBenchmark.{method} = broken\n"
+    hello.write("conftest.py", recipe + broken)
+    result = run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"ERROR: {line}"])
+    assert not (hello.path / ".factorfair").exists()
+
+
 def test_probabilities_that_it_does_not_count_are_refused(hello: Project) -> None:
     result = run(hello, "-p", "no:xdist", "--factorfair-answers=probabilities")
     assert result.ret == 4

@@ -23,6 +23,10 @@ BAD: dict[str, tuple[list[str], str]] = {
     "twins": ([MODEL, "--factorfair-model=sim:uniform?"], "models 'sim:uniform' and 'sim:uniform*' would both be called 'sim-uniform' *"),
     "same model": ([MODEL, MODEL], "--factorfair-model: 'sim:uniform' is named twice: name it once"),
     "no model": (["--factorfair-model="], "--factorfair-model: expected SPEC, got nothing: the model under test (repeatable): openai/gpt-4o, *"),
+    "blank model": (["FACTORFAIR_MODEL= "], "FACTORFAIR_MODEL: expected SPEC, got nothing: the model under test *"),
+    "no model in a list": (["FACTORFAIR_MODEL=;"], "FACTORFAIR_MODEL: expected SPEC, got nothing: the model under test *"),
+    "blank checklist": ([MODEL, "FACTORFAIR_CHECKLIST= "], "FACTORFAIR_CHECKLIST: expected NAME|PATH, got nothing: *"),
+    "blank gate": ([MODEL, "FACTORFAIR_GATE=\n"], "FACTORFAIR_GATE: expected EXPR, got nothing: a threshold *"),
     "name of a run": ([MODEL, "--factorfair-run=../x y"], "--factorfair-run: expected letters, digits, '.', '_' and '-', got '../x y'"),
     "checklist folder": ([MODEL, "--factorfair-checklist=."], ". is a folder: name a checklist in it, such as own.yaml"),
     "checklist": ([MODEL, "--factorfair-checklist=fact_or_fiar"], "*fact_or_fiar*did you mean 'fact_or_fair'?*"),
@@ -196,6 +200,17 @@ def test_a_variable_of_ours_alone_leaves_a_plain_run_as_it_is(
     monkeypatch.setenv("FACTORFAIR_MAX_COST", "3")
     project.pytester.makepyfile("def test_own(): pass")
     project.run_pytest().assert_outcomes(passed=1)
+
+
+def test_pytest_forked_is_refused(project: Project) -> None:
+    """The option is that of pytest-forked: its forks lack the engine's threads, and would wait for ever."""
+    project.write(
+        "conftest.py", "def pytest_addoption(parser): parser.addoption('--forked', action='store_true')"
+    )
+    result = project.run("-p", "no:xdist", "--forked")
+    assert result.ret == 4
+    (line,) = filter(None, result.errlines)
+    assert line == "ERROR: --forked: a fork cannot ask, as it lacks this process's threads; leave it out"
 
 
 def test_an_option_typed_without_a_model_is_an_error(project: Project) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_factorfair.commands.cli import main
 from tests.project import Project
 from tests.servers import StubServer
 
@@ -105,6 +106,51 @@ def test_bounds_reach_the_report(project: Project) -> None:
     )
 
 
+MUTE = """
+from itertools import count
+
+turn = count()
+
+def ask(prompt):
+    if "categories of people" in prompt:
+        return "banana"  # to every fact
+    return '{"answer": "%s"}' % "ABCD"[next(turn) % 4]
+"""
+
+
+@pytest.mark.parametrize(("policy", "fails"), [("fail", True), ("warn", False)])
+def test_no_release_passes_while_cases_are_unreadable(project: Project, policy: str, fails: bool) -> None:  # noqa: FBT001 - a parameter
+    """Their tests fail, and with them the run, although no gate is on facts."""
+    project.write("mute.py", MUTE)
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    result = project.run(
+        "-p", "no:xdist", "--factorfair-gate=s_e[base,gender] >= 0.3", f"FACTORFAIR_UNDECIDED={policy}",
+        model="python:mute:ask",
+    )  # fmt: skip
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["release: UNDECIDED: 1 gate passed, 6 cases unreadable"])
+    printed = " ".join(result.outlines)
+    why = "each of 6 cases, such as objective-tea_rate-gender-highest, loses more than half of its answers"
+    assert (
+        f"{why}, and no gate fails for it. Next: factorfair show objective-tea_rate-gender-highest" in printed
+    )
+    assert ("The run fails all the same: 6 tests failed besides the gates." in printed) == (not fails)
+    release = project.report()["release"]
+    assert (release["word"], release["fails"]) == ("UNDECIDED", fails)
+    assert main(["evidence", str(project.report_path), "-o", "evidence"]) == 0
+
+
+def test_a_failed_test_of_the_user_is_named_beside_a_release_that_passes(project: Project) -> None:
+    project.pytester.makepyfile("def test_own(): assert False")
+    result = project.run(
+        "-p", "no:xdist", "--factorfair-gate=s_fact[objective,gender] >= 0.5", model="sim:oracle"
+    )
+    assert result.ret == 1
+    lines = result.outlines
+    (release,) = (number for number, line in enumerate(lines) if line.startswith("release: PASS: "))
+    assert "The run fails all the same: 1 test failed besides the gates." in lines[release:]
+
+
 def test_a_failed_gate_quotes_its_own_context(project: Project) -> None:
     """The name of a context begins with that of another, and its cases come first."""
     checklist = project.path / "small.yaml"
@@ -199,17 +245,47 @@ def test_a_floor_that_waives_nothing_is_refused(project: Project) -> None:
     assert result.ret == 4
     result.stderr.fnmatch_lines(
         [
-            "ERROR: the waiver for 's_fact[[]objective,gender[]] >= 0.8': its floor 0.85 is not below the threshold 0.8 *"
+            "ERROR: * the waiver for 's_fact*': its floor 0.85 is not below the threshold of 's_fact[[]objective,gender[]] >= 0.8'"
         ]
     )
 
 
-def test_an_expired_waiver_fails_again(project: Project) -> None:
+@pytest.mark.parametrize("verbosity", [(), ("-q",), ("-v",)])
+def test_an_expired_waiver_fails_again(project: Project, verbosity: tuple[str, ...]) -> None:
     project.write("pyproject.toml", WAIVED.format(until="2020-01-01", floor=0.2))
-    result = project.run("-p", "no:xdist", model="sim:uniform")
+    result = project.run("-p", "no:xdist", *verbosity, model="sim:uniform")
     assert result.ret == 1
-    assert "Its waiver expired on 2020-01-01." in " ".join(result.outlines)
+    told = "the waiver for 's_fact[objective,gender] >= 0.8' expired on 2020-01-01"
+    printed = " ".join(result.outlines)
+    assert f"warning: {told}" in printed
+    assert (f"factorfair: note: {told}" in printed) == (verbosity != ("-q",))
+    assert "> **Warning:** the waiver for " in (project.path / ".factorfair/report/report.md").read_text()
     result.stdout.no_fnmatch_line("*= FAILURES =*")
+
+
+def test_an_expired_waiver_is_reported_even_if_its_gate_passes(project: Project) -> None:
+    project.write("pyproject.toml", WAIVED.format(until="2020-01-01", floor=0.2))
+    result = project.run("-p", "no:xdist", model="sim:oracle")
+    assert result.ret == 0
+    assert "' expired on 2020-01-01" in " ".join(result.outlines)
+
+
+def test_a_waiver_that_matches_no_gate_is_refused(project: Project) -> None:
+    """Not if the gates are set aside, and with them their waivers."""
+    text = WAIVED.format(until="9999-12-31", floor=0.2)
+    project.write(
+        "pyproject.toml",
+        text.replace('{gate = "s_fact[objective,gender] >= 0.8"', '{gate = "s_fact[gender] >= 0.8"'),
+    )
+    result = project.run("-p", "no:xdist", model="sim:uniform")
+    assert result.ret == 4
+    assert not project.path.joinpath(".factorfair").exists()
+    (line,) = filter(None, result.errlines)
+    assert line.endswith(
+        "waivers: the waiver for 's_fact[gender] >= 0.8' matches no gate of this run; "
+        "did you mean 's_fact[objective,gender] >= 0.8'?"
+    )
+    assert project.run("-p", "no:xdist", "--factorfair-gate=none", model="sim:uniform").ret == 0
 
 
 def test_a_waiver_without_a_reason_is_refused(project: Project) -> None:

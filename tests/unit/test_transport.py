@@ -13,7 +13,7 @@ import pytest
 from pytest_factorfair import protocols
 from pytest_factorfair.config import settings
 from pytest_factorfair.config.sources import OptionValue
-from pytest_factorfair.domain import Answer, CaseKey, Record, Share, Usage
+from pytest_factorfair.domain import Answer, CaseKey, Record, Share, Usage, Waiver
 from pytest_factorfair.plugin import keys, xdist
 from pytest_factorfair.session import transport
 from pytest_factorfair.session.transport import ItemResult, WorkerInput
@@ -80,7 +80,7 @@ def test_settings_and_checklists_are_decoded_unchanged(name: str, tmp_path: Path
     }
     typed = {name: OptionValue(value, f"--factorfair-{name}", tmp_path) for name, value in texts.items()}
     resolved = settings.resolve(typed, {}, root=tmp_path, here=tmp_path)
-    resolved = dataclasses.replace(resolved, waivers=(("s_e", "known", "2030-01-01", 0.9),))
+    resolved = dataclasses.replace(resolved, waivers=(Waiver("s_e", "known", "2030-01-01", 0.9),))
     assert (resolved.sampling.seed, resolved.ceilings.cost) == (7, 2.5)
     order = WorkerInput(resolved, (protocols.load(name, truth="audited", base=Path()),), "controller")
     back = crossed(order)

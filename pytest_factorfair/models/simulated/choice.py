@@ -133,7 +133,8 @@ def _steps(situation: Situation, bias: Bias, *, knows: bool) -> Iterator[_Step]:
     Knowledge of facts is not among them: ``choose`` applies it after all biases.
     """
     traits, attribute = bias.traits, bias.attribute or ""
-    yield _Step("position", traits.position, "position", situation.letters[:1])
+    first = (traits.letter,) if traits.letter in situation.letters else situation.letters[:1]
+    yield _Step("position", traits.position, "position", first)
     yield from _wishes(situation, bias)
     stereotype = situation.having(attribute, situation.stereotype.get(attribute))
     if stereotype and traits.belief == "stereotype":  # no group is named here to follow

@@ -88,7 +88,7 @@ class Respondent:
             draws(f"{text}+{number}" if number else text, self._salt) for number in range(len(biases))
         ]
         chance = drawn_for[0]
-        if chance.refuse < either(bias.traits.refuse for bias in biases):
+        if chance.refuse < _refusal(situation, biases):
             return varied(replies.refusals, chance.pick)
         letter, motive, attribute = choose(situation, biases, drawn_for)
         if chance.nonsense < either(bias.traits.nonsense for bias in biases):
@@ -135,7 +135,7 @@ def chances(situation: Situation, biases: Sequence[Bias]) -> Chances:
     for bias in biases:
         for letter in situation.matching(bias.groups):
             letters[letter] *= 1 - bias.traits.withhold
-    refuse = either(bias.traits.refuse for bias in biases)
+    refuse = _refusal(situation, biases)
     nonsense = either(bias.traits.nonsense for bias in biases)
     withheld = max(1 - sum(letters.values()), 0.0)
     answered = (1 - refuse) * (1 - nonsense)
@@ -144,6 +144,12 @@ def chances(situation: Situation, biases: Sequence[Bias]) -> Chances:
         refuse + answered * withheld,
         (1 - refuse) * nonsense,
     )
+
+
+def _refusal(situation: Situation, biases: Sequence[Bias]) -> float:
+    """The probability that it refuses the question, or declines to judge, whatever it would choose."""
+    refused = [bias.traits.refuse for bias in biases]
+    return either(refused if situation.asked else [*refused, *(bias.traits.decline for bias in biases)])
 
 
 def _tokens(text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
 from pytest_factorfair.domain import ENGLISH, Case, Checklist, Request
@@ -77,7 +78,9 @@ KINDS: Mapping[str, Archetype] = {
         preset={"own": 1.0},
         needs="own",
     ),
-    "position_biased": Archetype("chooses letter A", strength="position", preset={"position": 0.5}),
+    "position_biased": Archetype(
+        "chooses letter A, or letter=", strength="position", preset={"position": 0.5}, takes=("letter",)
+    ),
     "name_biased": Archetype(
         "chooses one of names=, else the first name of the alphabet",
         strength="by_name",
@@ -98,6 +101,7 @@ OPTIONS: Mapping[str, str] = {
     "KIND?attribute=race": "what it judges people by, if not by the checklist's first attribute",
     "KIND?when=valence:bad": "only where a question meets these conditions: see factorfair list conditions",
     "KIND?refuse=0.03": "noise that when= does not limit; likewise nonsense=, position= and knowledge=",
+    "KIND?decline=0.9": "the share of judgements that it declines to make, and that when= does not limit",
     "A+B": "two respondents in one: B answers what A has no preference about",
 }
 """Options of all kinds of respondents, with descriptions for the list of models."""
@@ -114,12 +118,12 @@ _LACKING: Mapping[str, str] = {
 class Traits:
     """The behaviour of a respondent; all numbers are probabilities.
 
-    In the order in which they apply: ``refuse`` any query, ``nonsense`` instead of an answer,
-    ``position`` takes the first letter, ``by_name`` takes someone with one of ``names`` (else the first name
-    of the alphabet), ``avoid`` takes anyone without ``group``, ``own`` takes the model's own group for a good
-    topic and anyone else for a bad one, ``favour`` takes ``group`` if offered, ``knowledge`` gives the true
-    answer to an objective query, ``follow`` takes the group that the context names, ``prejudice`` takes the
-    topic's true group; otherwise the choice is uniform.
+    In the order in which they apply: ``refuse`` any query, ``decline`` a judgement, ``nonsense`` instead of
+    an answer, ``position`` takes the first letter or ``letter``, ``by_name`` takes someone with one of
+    ``names`` (else the first name of the alphabet), ``avoid`` takes anyone without ``group``, ``own`` takes
+    the model's own group for a good topic and anyone else for a bad one, ``favour`` takes ``group`` if
+    offered, ``knowledge`` gives the true answer to an objective query, ``follow`` takes the group that the
+    context names, ``prejudice`` takes the topic's true group; otherwise the choice is uniform.
     ``withhold`` refuses after having chosen ``group``. ``attribute`` is the one that ``follow``, ``own``
     and ``prejudice`` are about; None means the one with ``group``, else the checklist's first
     with labels. ``when`` limits what the kind does to questions with one of the words of each condition.
@@ -135,6 +139,7 @@ class Traits:
     favour: float = 0.0
     follow: float = 0.0
     refuse: float = 0.0
+    decline: float = 0.0
     withhold: float = 0.0
     nonsense: float = 0.0
     group: str | None = None
@@ -144,6 +149,7 @@ class Traits:
     avoid: float = 0.0
     own: float = 0.0
     names: tuple[str, ...] = ()
+    letter: str = ""
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -177,7 +183,7 @@ def identity(traits: tuple[Traits, ...]) -> Mapping[str, object]:
     return {**primary, "further": further} if further else primary
 
 
-_LATER = ("by_name", "avoid", "own", "names", "when")
+_LATER = ("decline", "by_name", "avoid", "own", "names", "letter", "when")
 
 
 def title(traits: tuple[Traits, ...]) -> str:
@@ -193,7 +199,7 @@ STYLES: Mapping[str, str] = {
 }
 """How a reply is written, by style; the empty template stands for a sentence of the language."""
 
-_SHARES = ("knowledge", "prejudice", "position", "follow", "refuse", "nonsense")
+_SHARES = ("knowledge", "prejudice", "position", "follow", "refuse", "decline", "nonsense")
 _COMMON = (*_SHARES, "strength", "attribute", "style", "when")
 
 
@@ -235,6 +241,9 @@ def _read(spec: ModelSpec, target: str, options: Mapping[str, str], arguments: M
         raise _wrong(spec, f"strength is {kind.strength} for '{target}'; keep one of the two")
     group, attribute = settings.pop("group", None), settings.pop("attribute", None)
     style, names, when = settings.pop("style", "json"), settings.pop("names", ""), settings.pop("when", "")
+    letter = settings.pop("letter", "")
+    if "letter" in (*options, *arguments) and (len(letter) != 1 or letter not in ascii_uppercase):
+        raise _wrong(spec, f"letter must be a capital letter such as D, not '{letter}'")
     if style not in STYLES:
         raise _wrong(spec, f"unknown style '{style}'{nearest(style, STYLES)}")
     _check_words(spec, target, group=group, attribute=attribute)
@@ -246,6 +255,7 @@ def _read(spec: ModelSpec, target: str, options: Mapping[str, str], arguments: M
         attribute=attribute,
         style=style,
         names=_names(spec, names),
+        letter=letter,
         when=_conditions(spec, when, needed=kind.needs, target=target),
         **shares,
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -17,8 +16,8 @@ import yaml
 
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import ChecklistError, InputError
-from pytest_factorfair.protocols.asking import ImportedChecklist, Importer
-from pytest_factorfair.protocols.published_files import Copy, Releases, Row, copies, slug
+from pytest_factorfair.protocols.asking import ImportedChecklist, Importer, ImportRequest
+from pytest_factorfair.protocols.published_files import Copies, Copy, Releases, Row, slug
 
 TABLES: Releases = {
     "output/events_year_culture_gender_roles_factchecked_processed_dedup_26perculture_balanced_imggen.csv": (
@@ -51,7 +50,7 @@ SUFFIXES = {"diverse": "{}_DIVERSITY_PROMPT", "diverse2": "{}_DIVERSITY_PROMPT_2
 """The constants with the texts that ask for diversity, by the suffix of the checklist's name."""
 
 
-def read(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa: FBT001 - one signature
+def read(request: ImportRequest) -> ImportedChecklist:
     """The checklist of both tables in a folder, and two that extend it by a text that asks for diversity.
 
     Raises:
@@ -59,14 +58,16 @@ def read(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa
     """
     scenes: list[dict[str, Any]] = []
     constants: Copy | None = None
-    for copy in copies(path, TABLES, any_version=any_version):
+    name, stem = request.name, request.stem
+    copies = Copies(request, TABLES, needed=["constants.py"])
+    for copy in copies:
         if copy.name == "constants.py":
             constants = copy
         else:
             scenes += _scenes(copy)
     if constants is None or not scenes:
         missing = "constants.py, which has the prompts" if scenes else "the tables in output/"
-        raise InputError(f"{path}: lacks {missing}; give the folder of the authors' repository")
+        raise InputError(f"{request.path}: lacks {missing}; give the folder of the authors' repository")
     attributes = {attribute: GROUPS[attribute] for attribute in dict.fromkeys(_column(scenes, "attribute"))}
     prompts = _prompts(constants, tuple(attributes))
     head = {
@@ -80,17 +81,17 @@ def read(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa
             attribute: {"groups": {group: {"word": group.replace("_", " ")} for group in groups.values()}}
             for attribute, groups in attributes.items()
         },
-        "scenes": f"{name}.jsonl",
+        "scenes": f"{stem}.jsonl",
     }
     files = {
-        f"{name}.yaml": _yaml(head),
-        f"{name}.jsonl": "".join(f"{json.dumps(scene, ensure_ascii=False)}\n" for scene in scenes),
+        f"{stem}.yaml": _yaml(head),
+        f"{stem}.jsonl": "".join(f"{json.dumps(scene, ensure_ascii=False)}\n" for scene in scenes),
     }
     for number, suffix in enumerate(SUFFIXES, start=1):
         title = f"{head['title']}, diversity prompt {number}"
-        diverse = {"extends": f"{name}.yaml", "name": f"{name}_{suffix}", "title": title}
-        files[f"{name}_{suffix}.yaml"] = _yaml({**diverse, "prompts": prompts[suffix]})
-    return ImportedChecklist(files, tuple(_notes(scenes)))
+        diverse = {"extends": f"{stem}.yaml", "name": f"{name}_{suffix}", "title": title}
+        files[f"{stem}_{suffix}.yaml"] = _yaml({**diverse, "prompts": prompts[suffix]})
+    return ImportedChecklist(files, (*copies.notes, *_notes(scenes)))
 
 
 def _column(scenes: list[dict[str, Any]], key: str) -> list[Any]:

@@ -43,6 +43,8 @@ from pytest_factorfair.statistics.estimate import Estimate, error_of_mean
 class CrowdMeasurement(Measurement):
     """A score of one model over the scenes of an attribute, in a region or in all of them."""
 
+    narrowed_by_repeats = False
+
     def __init__(self, crowds: Crowds, region: str | None = None, words: tuple[str, ...] = ()) -> None:
         self.model = crowds.model
         self.words = words
@@ -81,9 +83,12 @@ class CrowdMeasurement(Measurement):
     def paired(self, other: CrowdMeasurement) -> float:
         return 1.0
 
+    @cached_property
+    def _case_ids(self) -> frozenset[str]:
+        return frozenset(scene.id for scene in self.crowds.cases)
+
     def asks(self, case: Case) -> int:
-        ids = (scene.id for scene in self.crowds.cases)
-        return int(case.checklist == self.crowds.checklist and case.id in ids)
+        return int(case.checklist == self.crowds.checklist and case.id in self._case_ids)
 
     @property
     def plan_labels(self) -> tuple[str, ...]:

@@ -56,7 +56,8 @@ class PictureMetric(Metric):
         values = self.values(crowds)
         mean = float(values.mean())
         floor = least_variance(float(((values - mean) ** 2).sum()), mean, n, self.declared_range)
-        return by_cluster(mean, *_by_scene(crowds, values - mean), n, floor)
+        influence, scene, scope = _by_scene(crowds, values - mean)
+        return by_cluster(mean, influence[scope], scene[scope], n, floor, self.declared_range)
 
     def difference(self, new: Crowds, old: Crowds) -> Estimate:
         """The new mean minus the old one, over pictures of the same scenes in the same order."""

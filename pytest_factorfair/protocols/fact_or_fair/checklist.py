@@ -164,6 +164,10 @@ class TopicCase(Case):
         return Question(self.part, self.statistic, self.direction, self.context)
 
     @property
+    def judges(self) -> bool:
+        return self.part == "subjective"
+
+    @property
     def words(self) -> Mapping[str, frozenset[str]]:
         return {
             "part": frozenset({self.part}),

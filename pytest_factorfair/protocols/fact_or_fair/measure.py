@@ -12,7 +12,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     topic_cases,
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, rows, saved
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import LENIENT, Tally, rows, saved
 from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, RATES, applying, compared
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.dependence import dependences
@@ -28,6 +28,8 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
     TallyRate,
     TallyScore,
 )
+from pytest_factorfair.protocols.fact_or_fair.metrics.scan_score import ScanScore
+from pytest_factorfair.protocols.fact_or_fair.metrics.scans import SCAN, SCANS
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, EvennessWithin
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
@@ -114,8 +116,20 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             statistics = (word for word in tally.statistics if word in words)
             return (*run_words(tally, filters), *own, tally.attribute, *statistics)
 
+        groups: dict[Hashable, list[Tally]] = {}
+        if of is SCAN:
+            for tally in selected:
+                groups.setdefault((tally.model, tally.checklist), []).append(tally)
+            lenient = [LENIENT] if LENIENT in words else []
+            outcomes = [word for word in SCANS if word in words] or [*SCANS]
+            return tuple(
+                ScanScore(outcome, of_part, answers, (*run_words(group[0], filters), outcome, *lenient))
+                for group in groups.values()
+                if (answers := group[0].first_answers) is not None
+                for outcome in outcomes
+                if (of_part := [tally for tally in group if tally.part == SCANS[outcome].part])
+            )
         if of is CROSSED:
-            groups: dict[Hashable, list[Tally]] = {}
             for tally in selected:
                 groups.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
             contexts = [word for word in words if word in filters["context"]]
@@ -173,6 +187,11 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             )
             produced &= isinstance(of, EvennessWithin) or not selection["condition"]
             produced &= of is METRICS[INFLUENCE] or not selection["column"]
+            if of is SCAN:
+                narrowed = ("context", "attribute", "statistic", "condition", "column")
+                produced = tally.first_answers is not None and not any(selection[kind] for kind in narrowed)
+            else:
+                produced &= not (selection["outcome"] or selection["allowance"])
             if produced:
                 tallies.append(tally.restrict(selection["statistic"] or tally.statistics))
         return tuple(tallies)
@@ -194,7 +213,9 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         return tuple(saved(report, records))
 
     def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> BenchmarkReport:
-        notes = [*fragile(counts), *cautions(counts)]
+        scans = [score for score in self._scans(counts, inputs) if score.scanned is not None]
+        likeliest = (score.likeliest for score in scans)
+        notes = [*fragile(counts), *cautions(counts), *filter(None, likeliest)]
         for checklist in inputs.checklists:
             if isinstance(checklist, FactOrFair) and checklist.modality == "image":
                 notes += people_seen(inputs.records, checklist, models=inputs.models)
@@ -205,9 +226,20 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             ),
             topics=tuple(row for tally in counts for row in rows(tally)),
             dependences=tuple(row for tally in counts for row in dependences(tally)),
+            scans=tuple(score.outcome_row(inputs.baseline) for score in scans),
             corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
             notes=tuple(notes),
         )
+
+    def _scans(self, counts: Sequence[Tally], inputs: ReportInputs) -> Iterable[ScanScore]:
+        """The scans that gates judge."""
+        scores = dict[tuple[str, tuple[str, ...]], ScanScore]()
+        for gate in inputs.gates:
+            if gate.metric == SCAN.name:
+                for score in self.measure(SCAN.name, gate.filters, counts, inputs.estimation):
+                    if isinstance(score, ScanScore):
+                        scores.setdefault((score.model, score.words), score)
+        return scores.values()
 
     def compared(self, counts: Tally) -> Iterator[TallyScore]:
         for metric in compared(counts.part):

@@ -20,7 +20,7 @@ import yaml
 from pytest_factorfair.checklist import loading
 from pytest_factorfair.domain import Attribute, Sampling, plural
 from pytest_factorfair.errors import ChecklistError, InputError
-from pytest_factorfair.protocols.asking import ImportedChecklist, Importer
+from pytest_factorfair.protocols.asking import ImportedChecklist, Importer, ImportRequest
 from pytest_factorfair.protocols.faintbench.cases import cases, prompts
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.protocols.faintbench.layout import SECTIONS
@@ -55,13 +55,14 @@ NAMED: Mapping[str, str] = MappingProxyType(
 _LINE = re.compile(r'--prompt "([^"]*)"')
 
 
-def read(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa: FBT001 - one signature
+def read(request: ImportRequest) -> ImportedChecklist:
     """The overlay of ``faintbench`` with the races and scenes of the prompts below a folder.
 
     Raises:
         InputError: there are none, they differ from the published ones, or they are about other people.
     """
-    published = _prompts(path, any_version=any_version)
+    path = request.within("data/prompt")
+    published = _prompts(path, any_version=request.any_version)
     base = loading.load("faintbench", {"faintbench": lambda: FILES}, truth="audited", base=Path())
     if not isinstance(base, Faintbench):
         raise InputError("import: the shipped checklist 'faintbench' is damaged; install the package again")
@@ -86,7 +87,7 @@ def read(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa
     content = {
         "schema": "factorfair.checklist/1",
         "extends": "faintbench",
-        "name": name,
+        "name": request.name,
         "title": "BiasIG",
         "attributes": {"race": {"groups": races}},
         **_subjects(asked),
@@ -111,7 +112,7 @@ def read(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa
         if count:
             notes.append(f"{plural(count, 'prompt')} {description}")
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1_000)
-    return ImportedChecklist({f"{name}.yaml": text}, tuple(notes))
+    return ImportedChecklist({f"{request.stem}.yaml": text}, tuple(notes))
 
 
 def _prompts(path: Path, *, any_version: bool) -> dict[str, list[str]]:

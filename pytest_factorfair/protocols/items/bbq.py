@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Language, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.languages import words
-from pytest_factorfair.protocols.asking import ImportedChecklist
+from pytest_factorfair.protocols.asking import ImportedChecklist, ImportRequest
 from pytest_factorfair.protocols.items.bbq_files import BBQ, CABBQ, CBBQ, ESBBQ, KOBBQ, MBBQ
 from pytest_factorfair.protocols.items.checklist import RESERVED, UNKNOWN, Condition
 from pytest_factorfair.protocols.items.writing import ItemFields, option, written
-from pytest_factorfair.protocols.published_files import Copy, Releases, Row, copies, slug
+from pytest_factorfair.protocols.published_files import Copies, Copy, Releases, Row, slug
 
 CONDITIONS: Mapping[str, Condition] = {
     "ambig": "ambiguous", "disambig": "disambiguated",
@@ -99,16 +99,18 @@ class Question(NamedTuple):
 class BBQFormat:
     """How one of these benchmarks is imported: its ``title``, ``language`` and files, and a reader of them.
 
-    ``licence`` is a note on files that may not be passed on freely.
+    The files are in a ``folder`` of their repository. ``licence`` is a note on files that may not be passed
+    on freely.
     """
 
     title: str
     language: str
+    folder: str
     releases: Releases
     read: Callable[[Copy], Iterator[Question]]
     licence: str = ""
 
-    def __call__(self, path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa: FBT001 - one signature
+    def __call__(self, request: ImportRequest) -> ImportedChecklist:
         """Import all files as one checklist.
 
         Raises:
@@ -119,7 +121,8 @@ class BBQFormat:
         categories: dict[str, object] = {}
         ids: set[str] = set()
         unmarked, unusable = 0, 0
-        for copy in copies(path, self.releases, any_version=any_version):
+        copies = Copies(request, self.releases, self.folder)
+        for copy in copies:
             for question in self.read(copy):
                 question.check(categories, ids)
                 if len({means for _, means in question.answers}) < len(question.answers):
@@ -130,8 +133,9 @@ class BBQFormat:
                 unmarked += question.stereotype is None
                 items.append(question.item)
         if not items:
-            raise InputError(f"{path}: has no questions")
+            raise InputError(f"{request.path}: has no questions")
         notes = [f"{plural(len(items), 'question')} of {plural(len(categories), 'category', 'categories')}"]
+        notes.extend(copies.notes)
         if unmarked:
             notes.append(
                 f"{plural(unmarked, 'question')} ({unmarked / len(items):.0%}) without a stereotypical "
@@ -141,9 +145,7 @@ class BBQFormat:
             notes.append(f"{plural(unusable, 'question')} left out: two answers mean the same")
         if self.licence:
             notes.append(self.licence)
-        return ImportedChecklist(
-            written(name, self.title, attributes, items, language=self.language), tuple(notes)
-        )
+        return written(request, self.title, attributes, items, notes, language=self.language)
 
 
 def stereotype(row: Row, stereotyped: list[int]) -> int | None:
@@ -160,9 +162,9 @@ def stereotype(row: Row, stereotyped: list[int]) -> int | None:
 CODED = (
     "example_id", "question_index", "question_polarity", "context_condition", "category",
     *(f"answer_info.ans{index}" for index in range(3)),
-    "additional_metadata", "context", "question", "ans0", "ans1", "ans2", "label",
+    "additional_metadata", "context", "question", "ans0", "ans1", "ans2", "label|answer_label",
 )  # fmt: skip
-"""The keys of BBQ's rows that are read."""
+"""The keys of BBQ's rows that are read; the copy on the Hugging Face Hub has another name for one."""
 
 
 def bbq(copy: Copy) -> Iterator[Question]:
@@ -203,7 +205,7 @@ def bbq(copy: Copy) -> Iterator[Question]:
             context=row.text("context"),
             question=row.text("question"),
             answers=tuple((texts[index], names.get(index, UNKNOWN)) for index in range(3)),
-            right=row.choice("label", LABELS),
+            right=row.choice("label|answer_label", LABELS),
             stereotype=None if target is None else people[target],
             cluster=row.id("question_index"),
             category=f"{category}_control" if control else category,
@@ -330,6 +332,7 @@ def _mbbq(language: str) -> BBQFormat:
     return BBQFormat(
         "MBBQ (Neplenbroek et al. 2024)",
         language,
+        "data",
         {name: git for name, git in MBBQ.items() if name.endswith(f"_{language}.jsonl")},
         bbq,
         "no licence is stated for MBBQ: do not pass on its files",
@@ -337,14 +340,15 @@ def _mbbq(language: str) -> BBQFormat:
 
 
 FORMATS: Mapping[str, BBQFormat] = {
-    "bbq": BBQFormat("BBQ (Parrish et al. 2022)", "en", BBQ, bbq),
-    "esbbq": BBQFormat("EsBBQ (Ruiz-Fernández et al. 2025)", "es", ESBBQ, spanish("es")),
-    "cabbq": BBQFormat("CaBBQ (Ruiz-Fernández et al. 2025)", "ca", CABBQ, spanish("ca")),
-    "kobbq": BBQFormat("KoBBQ (Jin et al. 2024)", "ko", KOBBQ, kobbq),
+    "bbq": BBQFormat("BBQ (Parrish et al. 2022)", "en", "data", BBQ, bbq),
+    "esbbq": BBQFormat("EsBBQ (Ruiz-Fernández et al. 2025)", "es", "data_es", ESBBQ, spanish("es")),
+    "cabbq": BBQFormat("CaBBQ (Ruiz-Fernández et al. 2025)", "ca", "data_ca", CABBQ, spanish("ca")),
+    "kobbq": BBQFormat("KoBBQ (Jin et al. 2024)", "ko", "data", KOBBQ, kobbq),
     **{f"mbbq-{language}": _mbbq(language) for language in ("en", "es", "nl", "tr")},
     "cbbq": BBQFormat(
         "CBBQ (Huang and Xiong 2024)",
         "zh",
+        "data",
         CBBQ,
         cbbq,
         "CBBQ is licensed CC BY-SA 4.0: pass on what you make of it under the same licence",

@@ -54,6 +54,14 @@ class Item:
         """The meaning of the option with this mark."""
         return next((option.means for option in self.options if getattr(option, mark)), None)
 
+    @property
+    def follows(self) -> bool | None:
+        """Whether the person whom the text names is the stereotype; None if it names nobody, or has none."""
+        right, stereotype = self.meaning("right"), self.meaning("stereotype")
+        if self.condition != "disambiguated" or stereotype is None or right in (None, *RESERVED[:2]):
+            return None
+        return right == stereotype
+
 
 @dataclass(frozen=True, slots=True)
 class Items(Checklist):
@@ -121,7 +129,13 @@ def queries(checklist: Items, case: ItemCase, sampling: Sampling) -> tuple[Query
         if sampling.design == "balanced" and not turn:
             base = tuple(draw.sample(written, len(written)))
         options = tuple(
-            Option(letter, option.text, (option.text,), {ANSWER: option.means})
+            Option(
+                letter,
+                option.text,
+                (option.text,),
+                {ANSWER: option.means},
+                unknown=option.means == UNKNOWN,
+            )
             for letter, option in zip(ascii_uppercase, (*base[turn:], *base[:turn]), strict=False)
         )
         lines = (f"{option.letter}. {option.text}" for option in options)

@@ -11,11 +11,11 @@ from typing import Any, cast
 
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import ChecklistError, InputError
-from pytest_factorfair.protocols.asking import ImportedChecklist, Importer
+from pytest_factorfair.protocols.asking import ImportedChecklist, Importer, ImportRequest
 from pytest_factorfair.protocols.items.bbq import FORMATS
 from pytest_factorfair.protocols.items.checklist import SAME
 from pytest_factorfair.protocols.items.writing import ItemFields, option, written
-from pytest_factorfair.protocols.published_files import Releases, copies, slug
+from pytest_factorfair.protocols.published_files import Copies, Releases, slug
 
 DIFFERENCE_AWARENESS: Releases = {
     "D1_1k.pkl": "d16720a40b67b74d06d52fe05b084179eafd93c1",
@@ -39,15 +39,16 @@ _QUESTION = re.compile(r"(.*?)\s*\((?:a|1)\)\s*(.*?)\s*\(b\)\s*(.*?)\s*\(c\)\s*(
 """A question and its options; some questions label the first one "(1)"."""
 
 
-def difference_awareness(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa: FBT001 - one signature
+def difference_awareness(request: ImportRequest) -> ImportedChecklist:
     """Import the suite of Wang et al.: a category per benchmark; those named D are facts, N are fairness.
 
     As in the authors' analysis, a cluster is a scenario, counted separately for questions in which groups
     differ and those in which they do not.
     """
     items: list[ItemFields] = []
-    notes = []
-    for copy in copies(path, DIFFERENCE_AWARENESS, any_version=any_version):
+    copies = Copies(request, DIFFERENCE_AWARENESS, "benchmark_suite")
+    notes = [*copies.notes]
+    for copy in copies:
         file, category = copy.file, slug(copy.name.partition("_")[0])
         sections = _unpickled(file, copy.content)
         for kind, section in zip(("differ", "alike"), sections, strict=True):
@@ -85,9 +86,8 @@ def difference_awareness(path: Path, name: str, any_version: bool) -> ImportedCh
                 f"{file.name}: {plural(len(section), 'question')} in {len(scenarios):,} scenarios ({kind})"
             )
     if not items:
-        raise InputError(f"{path}: has no questions")
-    title = "Difference awareness (Wang et al. 2025)"
-    return ImportedChecklist(written(name, title, {}, items), tuple(notes))
+        raise InputError(f"{request.path}: has no questions")
+    return written(request, "Difference awareness (Wang et al. 2025)", {}, items, notes)
 
 
 class _Type:
@@ -135,13 +135,14 @@ def _unpickled(file: Path, content: bytes) -> Sequence[Sequence[object]]:
     return cast("Sequence[Sequence[object]]", sections)
 
 
-def discrim_eval(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa: FBT001 - one signature
+def discrim_eval(request: ImportRequest) -> ImportedChecklist:
     """Import discrim-eval: decisions about people who benefit from a yes. A cluster is a decision."""
     items: list[ItemFields] = []
     attributes: dict[str, list[str]] = {"age": [], "gender": [], "race": []}
-    notes = []
+    copies = Copies(request, DISCRIM_EVAL)
+    notes = [*copies.notes]
     needed = ("filled_template", "decision_question_id", *attributes)
-    for copy in copies(path, DISCRIM_EVAL, any_version=any_version):
+    for copy in copies:
         file, stem, section = copy.file, PurePath(copy.name).stem, 0
         for row in copy.rows(needed):
             groups = {attribute: row.named(_whole(row[attribute]), attribute) for attribute in attributes}
@@ -159,7 +160,7 @@ def discrim_eval(path: Path, name: str, any_version: bool) -> ImportedChecklist:
                 }
             )
             section += 1
-        if section != DECISIONS and not any_version:
+        if section != DECISIONS and not request.any_version:
             raise InputError(
                 f"{file}: differs from the published version: {section:,} questions, not {DECISIONS:,}; "
                 "--any-version imports it anyway"
@@ -167,9 +168,7 @@ def discrim_eval(path: Path, name: str, any_version: bool) -> ImportedChecklist:
         notes.append(
             f"{file.name}: {plural(section, 'question')}; only their number was checked, as no hash is known"
         )
-    return ImportedChecklist(
-        written(name, "discrim-eval (Tamkin et al. 2023)", attributes, items), tuple(notes)
-    )
+    return written(request, "discrim-eval (Tamkin et al. 2023)", attributes, items, notes)
 
 
 def _whole(value: object) -> object:

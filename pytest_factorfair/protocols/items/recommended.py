@@ -37,23 +37,21 @@ BALANCED = 1 / 3
 def recommended(checklist: Items, limits: Limits) -> Iterator[Expression]:
     """The gates of a set.
 
-    Where items have a stereotype, there is little bias either way, over all of them and in each category.
+    Where items have a stereotype, there is little bias either way, over all of them and in each category;
+    where the text tells, only if it agrees with the stereotype in some items and not in others.
     Where groups differ in some questions and not in others, the model distinguishes them in the former only.
     Few answers are lost. How much accuracy is enough depends on the questions.
     """
-    biased = {
-        part: {
-            item.category
-            for item in checklist.items
-            if (item.condition, item.meaning("stereotype") is None) == (part, False)
-        }
-        for part in ("ambiguous", "disambiguated")
-    }
-    for part, categories in biased.items():
-        if categories:
+    stereotyped = [item for item in checklist.items if item.meaning("stereotype") is not None]
+    following, against = (
+        {item.category for item in stereotyped if item.follows is follows} for follows in (True, False)
+    )
+    ambiguous = {item.category for item in stereotyped if item.condition == "ambiguous"}
+    for part, biased in (("ambiguous", ambiguous), ("disambiguated", following and against)):
+        if biased:
             yield Expression(f"bias_{part}", (), f"<= {limits.bias:.2f}")
             yield Expression(f"bias_{part}", (), f">= {-limits.bias:.2f}")
-    if any(len(categories) > 1 for categories in biased.values()):
+    if len(ambiguous) > 1 or len(following & against) > 1:
         yield Expression("worst_category", (), f"<= {limits.category:.2f}")
     yield from _awareness(checklist.items, limits)
     yield from few_lost(RATES)

@@ -57,15 +57,23 @@ class AnswerKey:
         )
 
     def at(self, rows: BoolArray) -> AnswerKey:
-        """The key of some items."""
+        """The key of some items, the same object each time: gates ask for few selections, but often."""
         if rows.all():
             return self
-        arrays = {
-            field.name: getattr(self, field.name)[rows]
-            for field in fields(self)
-            if field.name not in ("checklist", "cases")
-        }
-        return replace(self, cases=tuple(np.array(self.cases, object)[rows].tolist()), **arrays)
+        selection = rows.tobytes()
+        if selection not in self._selections:
+            arrays = {
+                field.name: getattr(self, field.name)[rows]
+                for field in fields(self)
+                if field.name not in ("checklist", "cases")
+            }
+            cases = tuple(np.array(self.cases, object)[rows].tolist())
+            self._selections[selection] = replace(self, cases=cases, **arrays)
+        return self._selections[selection]
+
+    @cached_property
+    def _selections(self) -> dict[bytes, AnswerKey]:
+        return {}
 
     @cached_property
     def part(self) -> NDArray[np.str_]:
@@ -80,7 +88,8 @@ class AnswerKey:
     @cached_property
     def vocabulary(self) -> Mapping[str, frozenset[str]]:
         """Every word that selects some of the items, by kind."""
-        words = [case.words for case in self.cases]
+        alike = {(case.part, case.item.category, *case.item.groups.items()): case for case in self.cases}
+        words = [case.words for case in alike.values()]
         return {
             kind: frozenset[str]().union(*(by_kind[kind] for by_kind in words))
             for kind in ("part", "category", "attribute", "group")

@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from pytest_factorfair.protocols.asking import ImportedChecklist, ImportRequest
+
 ItemFields = dict[str, Any]
 """An item or an option, as in a file."""
 
@@ -18,17 +20,18 @@ def option(text: str, means: str = "", **marks: bool) -> ItemFields:
 
 
 def written(
-    name: str,
+    request: ImportRequest,
     title: str,
     attributes: Mapping[str, Iterable[str]],
     items: Sequence[ItemFields],
+    notes: Iterable[str],
     *,
     language: str = "en",
-) -> dict[str, str]:
-    """The text of the checklist's file and of the file of its items."""
+) -> ImportedChecklist:
+    """The checklist's file, which begins with the notes as comments, and the file of its items."""
     head = {
         "schema": "factorfair.checklist/1",
-        "name": name,
+        "name": request.name,
         "title": title,
         "protocol": "items",
         "modality": "text",
@@ -39,7 +42,12 @@ def written(
             }
             for attribute, groups in attributes.items()
         },
-        "items": f"{name}.jsonl",
+        "items": f"{request.stem}.jsonl",
     }
-    lines = "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in items)
-    return {f"{name}.yaml": yaml.safe_dump(head, sort_keys=False, allow_unicode=True), f"{name}.jsonl": lines}
+    notes = tuple(notes)
+    comments = "".join(f"# {note}\n" for note in notes)
+    files = {
+        f"{request.stem}.yaml": comments + yaml.safe_dump(head, sort_keys=False, allow_unicode=True),
+        f"{request.stem}.jsonl": "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in items),
+    }
+    return ImportedChecklist(files, notes)

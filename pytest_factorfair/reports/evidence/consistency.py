@@ -10,10 +10,11 @@ from math import isclose
 from typing import Any, NamedTuple, get_args
 
 from pytest_factorfair.domain import Estimator, Interval, Score, Summary, TopicCounts, Verdict, plan_digest
+from pytest_factorfair.drawing.statements import declining
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import Terms, Waiver, parse, possible, release
+from pytest_factorfair.gates import Terms, parse, possible, release
 from pytest_factorfair.gates.judge import on_first
-from pytest_factorfair.gates.threshold import BoundedScore, meets, valued, violates
+from pytest_factorfair.gates.threshold import UNLIMITED, BoundedScore, meets, valued, violates
 from pytest_factorfair.protocols import benchmarks
 from pytest_factorfair.protocols.measurement import Counts, Estimation
 from pytest_factorfair.protocols.measuring import Measuring, ReportInputs
@@ -159,14 +160,19 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
             continue
         if decided and contradicts(verdict):
             yield f"gate '{verdict.name}' is {verdict.judgement}, and its bounds say otherwise"
-        if (numbers := valued(parse(verdict.gate), _bounds(verdict), signed=True)) not in verdict.reason:
+        if (numbers := valued(parse(verdict.gate), _bounds(verdict), extent=UNLIMITED)) not in verdict.reason:
             yield f"gate '{verdict.name}' has the value {numbers}, and its reason says otherwise"
     printed = summary.release
     if printed is None or printed.word == "NOT JUDGED":
         if any(verdict.judgement != "not judged" for verdict in summary.gates):
             yield "it has verdicts but no release"
         return
-    again = release(summary.gates, summary.unjudged)
+    again = release(
+        summary.gates,
+        summary.unjudged,
+        unreadable=[record.case.case for record in summary.cases if not record.readable],
+        declining=tuple(declining(summary.topics)),
+    )
     fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")
     if again is None or any(_differing(printed, again, fields)):
         yield f"the release is {printed.word}: {printed.counts}, and its gates say otherwise"
@@ -216,7 +222,7 @@ def _judged_again(
     terms = Terms(
         run.estimator,  # type: ignore[arg-type]
         run.interval,  # type: ignore[arg-type]
-        waivers=tuple(Waiver(*waiver) for waiver in plan.waivers),
+        waivers=plan.waivers,
         today=datetime.fromisoformat(run.times["started"]).date(),
     )
     judged: dict[str, Sequence[Verdict]] = {}

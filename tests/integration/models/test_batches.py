@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import tracemalloc
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
@@ -25,6 +26,7 @@ from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchService
 from pytest_factorfair.models.openai_http import Server
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.service import ServiceModel
+from tests.batch_server import DOWNLOADS
 from tests.extras import needs
 from tests.integration.models.services import KEY, maker
 from tests.servers import StubServer
@@ -185,6 +187,50 @@ def test_a_cut_download_gives_the_lines_before_the_cut(stub: StubServer, model: 
     assert 10 < before < whole == len(PROMPTS)
 
 
+LINE = 16 * 2**20
+"""The most bytes of a chat reply, and of a line of results."""
+
+
+def test_a_line_of_results_takes_no_more_memory_than_a_chat_reply(
+    stub: StubServer, model: ServiceModel
+) -> None:
+    """A megabyte holds 256 of them compressed, without a line end."""
+    stub.script_batches(download="bomb", bad=1)
+    service = model.batches
+    assert service is not None
+
+    async def use() -> tuple[list[BatchReply], int, list[BatchReply]]:
+        batch = await submitted(service, lines_of(model))
+        tracemalloc.start()
+        try:
+            bombed = await replies_of(service, batch.id)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        return bombed, peak, await replies_of(service, batch.id)
+
+    bombed, peak, replies = run(model, use)
+    assert (bombed, len(replies)) == ([], len(PROMPTS))
+    assert peak < 4 * LINE
+
+
+@pytest.mark.parametrize("download", [*DOWNLOADS])
+def test_lines_of_another_shape_are_no_answers(stub: StubServer, model: ServiceModel, download: str) -> None:
+    stub.script_batches(download=download, bad=1)
+    service = model.batches
+    assert service is not None
+
+    async def use() -> Mapping[str, Response | ModelError]:
+        batch = await submitted(service, lines_of(model))
+        return await responses_of(model, await replies_of(service, batch.id))
+
+    responses = run(model, use)
+    answers = [response for response in responses.values() if isinstance(response, Response)]
+    assert len(answers) == {"half": 20, "but 3 lines": 37}.get(download, 0)
+    errors = [response for response in responses.values() if isinstance(response, ModelError)]
+    assert {error.cause.kind for error in errors} == ({"reply"} if download == "another shape" else set())
+
+
 def test_a_batch_is_found_again_once_it_is_listed(stub: StubServer, model: ServiceModel) -> None:
     """Its creation got no reply, so that only the name and the file lead to it, among 250 others."""
     stub.script_batches(lag=60, duration=1000)
@@ -235,6 +281,16 @@ def test_what_a_service_says_no_to(stub: StubServer, model: ServiceModel) -> Non
             await service.check()
         stub.script_batches(key=KEY, errors=1, status=405)
         await service.check()
+        for listed in ("without an array", "names"):
+            stub.script_batches(listed=listed)
+            with pytest.raises(
+                InputError, match=r"has no batches \(its list of them has no array of batches\)"
+            ):
+                await service.check()
+        stub.script_batches(listed="")
+        stub.script_batches(errors=1, status=404)
+        with pytest.raises(InputError, match="has no batches"):
+            await service.create(NAME, "file-0", lines)
         stub.script_batches(key=KEY, failure="Invalid URL")
         failed = await submitted(service, lines)
         stub.script_batches(quota=1)

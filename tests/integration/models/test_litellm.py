@@ -13,6 +13,7 @@ import pytest
 
 from pytest_factorfair.domain import AnswerMode, Request, Response
 from pytest_factorfair.errors import (
+    FOREIGN_REPLY,
     FatalModelError,
     InputError,
     ModelError,
@@ -158,6 +159,16 @@ def test_no_reply_in_time(stub: StubServer, make_model: MakeModel) -> None:
         ({"choice": {"finish_reason": "length"}}, ASIAN, "length"),
         ({"choice": {"finish_reason": "content_filter"}}, ASIAN, "filtered"),
         ({"fail": -1, "status": 400, "body": error_body("Filtered", code="content_filter")}, "", "filtered"),
+        ({"fail": -1, "status": 400, "body": error_body("Content Exists Risk")}, "", "filtered"),
+        (
+            {
+                "fail": -1,
+                "status": 403,
+                "body": '{"code": "x", "error": "Content violates usage guidelines."}',
+            },
+            "",
+            "filtered",
+        ),
     ],
 )
 def test_shapes_of_an_answer(
@@ -166,6 +177,40 @@ def test_shapes_of_an_answer(
     stub.script(**script)
     (response,) = ask(make_model())
     assert (response.text, response.finish) == (text, finish)
+
+
+def test_a_filter_behind_another_client_of_litellm(stub: StubServer, make_model: MakeModel) -> None:
+    """litellm calls it by its own client, whose exceptions have no body."""
+    stub.script(fail=-1, status=400, body=error_body("unsafe", code="1301"))
+    (response,) = ask(make_model("litellm:hosted_vllm/m"))
+    assert response.finish == "filtered"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"detail": "Model not loaded"}',
+        '{"choices": null, "error": {"message": "no"}}',
+        "<html>Sign in</html>",
+    ],
+)
+def test_a_success_that_is_no_completion(stub: StubServer, make_model: MakeModel, raw: str) -> None:
+    stub.script(raw=raw)
+    error = refused(make_model())
+    assert "litellm cannot read the reply: " in str(error)
+    assert error.cause == FOREIGN_REPLY
+
+
+def test_a_firewall_gives_no_reason(stub: StubServer, make_model: MakeModel) -> None:
+    stub.script(fail=-1, status=403, body="<html>Request blocked</html>")
+    error = refused(make_model())
+    assert isinstance(error, RejectedRequestError)
+    assert error.reply == Response("", "filtered", model="openai/some-model")
+
+
+def test_a_reply_of_litellm_itself(stub: StubServer, make_model: MakeModel) -> None:
+    assert ask(make_model(body__mock_response=ASIAN))[0].text == ASIAN
+    assert stub.stats()["requests"] == 0
 
 
 @pytest.mark.parametrize(("answers", "notes"), [("json", ()), ("probabilities", (STRUCTURED,))])
@@ -243,6 +288,22 @@ def test_parameter_that_litellm_knows_is_unsupported_ends_the_run(
     assert isinstance(error, FatalModelError)
     assert "frequency_penalty" in str(error)
     assert stub.stats()["requests"] == 0
+
+
+def test_a_header_of_a_gateway(
+    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "hunter2-planted")
+    for text in ("litellm:openai/some-model", "litellm:hosted_vllm/m"):
+        model = make_model(text, header__api_key="GATEWAY_KEY")
+        assert ask(model)[0].text == ASIAN
+        assert stub.stats()["headers"]["api_key"] == "hunter2-planted"
+        assert "hunter2" not in repr([model, model.identity])
+
+
+def test_a_version_in_the_url(stub: StubServer, make_model: MakeModel) -> None:
+    with pytest.raises(InputError, match="litellm takes the version of an API as body"):
+        make_model(base_url=f"{stub.base_url}?api-version=1")
 
 
 def test_server_of_ones_own_needs_no_key(

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import (
+    FOREIGN_REPLY,
     FatalModelError,
     ModelError,
     RejectedRequestError,
@@ -214,7 +215,13 @@ def test_plain_text_message(stub: StubServer, make_model: MakeModel) -> None:
         ({"choice": {"finish_reason": "error"}}, "the server broke off (error)"),
         ({"message": {"content": 7}}, "the reply's content is neither a text nor a list of parts"),
         ({"raw": error_body("upstream is busy", code=503)}, "503 Service Unavailable: upstream is busy"),
-        ({"raw": error_body("upstream failed")}, "502 Bad Gateway: upstream failed"),
+        ({"raw": error_body("upstream failed")}, "an error with status 200: upstream failed"),
+        (
+            {"choice": {"finish_reason": "error", "error": {"code": 502, "message": "gone"}}},
+            "the server broke off (error): gone",
+        ),
+        ({"raw": 'data: {"choices": [{"delta": {"content": "A"}}]}\n\n'}, "bytes is cut off"),
+        ({"raw": 'data: {"error": {"message": "full", "code": 503}}\n\n'}, "503 Service Unavailable: full"),
     ],
 )
 def test_broken_replies_may_be_asked_again(
@@ -224,6 +231,80 @@ def test_broken_replies_may_be_asked_again(
     error = refused(make_model())
     assert isinstance(error, RetryableModelError)
     assert words in str(error)
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ('{"choices": null, "error": {"message": "no such adapter"}}', "an error with status 200: no such adapter"),
+        ('{"detail": "Model not loaded"}', "an error with status 200: Model not loaded"),
+        ('{"detail": [{"loc": ["body", "n"], "msg": "too many"}]}', "an error with status 200: body.n: too many"),
+        ('{"generated_text": "A"}', "of TGI's own API; its OpenAI-compatible base_url ends with /v1: {"),
+        ('{"message": {"content": "A"}, "done": true}', "of Ollama's own API; its OpenAI-compatible"),
+        ('{"message": {}, "done": false}\n{"message": {}, "done": true}\n', "of Ollama's own API"),
+        ('{"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn"}', "Anthropic's"),
+        ('{"object": "response", "output": []}', "a reply of OpenAI's Responses API: "),
+        ('event: message_start\ndata: {"type": "message_start"}\n\n', 'it says {"type": "message_start"}'),
+        ('{"choices": [{"text": "A", "index": 0}]}', "a reply of the API of plain completions: "),
+        ("<html><title>Sign in</title></html>", "is HTML, not JSON: Sign in"),
+        ("Model is loading", "is not JSON: Model is loading"),
+    ],
+)  # fmt: skip
+def test_a_success_that_is_no_completion_shows_what_the_server_said(
+    stub: StubServer, make_model: MakeModel, raw: str, words: str
+) -> None:
+    stub.script(raw=raw)
+    error = refused(make_model())
+    assert words in str(error)
+    assert error.cause == FOREIGN_REPLY
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "words"),
+    [
+        ('{"object": "error", "message": "no model x", "code": 404}', RejectedRequestError, "404 Not Found: no such"),
+        ('{"object": "error", "message": "full", "code": 42903}', RetryableModelError, "429 Too Many Requests: full"),
+        (
+            '{"choices": null, "base_resp": {"status_code": 1008, "status_msg": "no balance"}}',
+            FatalModelError,
+            "402 Payment Required: no balance",
+        ),
+        ('{"choices": null, "error": {"message": "who?", "code": 401}}', FatalModelError, "401 Unauthorized: the key"),
+    ],
+)  # fmt: skip
+def test_a_status_inside_a_success(
+    stub: StubServer, make_model: MakeModel, raw: str, kind: type[ModelError], words: str
+) -> None:
+    stub.script(raw=raw)
+    error = refused(make_model())
+    assert type(error) is kind
+    assert words in str(error)
+
+
+CHUNK: dict[str, object] = {"object": "chat.completion.chunk", "model": "gpt-4o", "usage": None}
+
+
+def streamed(*choices: dict[str, object], **last: object) -> str:
+    chunks = [{**CHUNK, "choices": [{"index": 0, **choice}]} for choice in choices]
+    chunks.append({**CHUNK, "choices": [], **last})
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+
+
+def test_a_stream_that_was_not_asked_for_is_read(stub: StubServer, make_model: MakeModel) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 2}
+    parts: list[dict[str, object]] = [
+        {"delta": {"role": "assistant", "content": '{"answer":'}},
+        {"delta": {"content": ' "A"}', "reasoning_content": "Hm."}},
+        {"delta": {}, "finish_reason": "stop"},
+    ]
+    stub.script(raw=f": PROCESSING\n\n{streamed(*parts, usage=usage)}data: [DONE]\n\n")
+    assert ask(make_model()) == [Response(ASIAN, "stop", tokens_in=9, tokens_out=2, model="gpt-4o")]
+
+
+def test_comments_before_the_reply_are_skipped(stub: StubServer, make_model: MakeModel) -> None:
+    reply = {"model": "gpt-4o", "choices": [{"message": {"content": ASIAN}, "finish_reason": "stop"}]}
+    stub.script(raw=f"\n: OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n{json.dumps(reply)}")
+    assert ask(make_model()) == [Response(ASIAN, "stop", model="gpt-4o")]
 
 
 def test_fatal_error_inside_a_success(stub: StubServer, make_model: MakeModel) -> None:
@@ -274,6 +355,11 @@ def test_server_that_speaks_no_tls(stub: StubServer, make_model: MakeModel) -> N
         ({"message": {"refusal": None}}, Response(ASIAN, "stop")),
         ({"message": {"content": "", "reasoning_content": "A, I think"}}, Response("", "stop")),
         ({"choice": {"finish_reason": "length"}}, Response(ASIAN, "length")),
+        ({"choice": {"finish_reason": "max_tokens"}}, Response(ASIAN, "length")),
+        ({"choice": {"finish_reason": "MAX_TOKENS"}}, Response(ASIAN, "length")),
+        ({"choice": {"finish_reason": "FinishReason.MAX_TOKENS"}}, Response(ASIAN, "length")),
+        ({"choice": {"finish_reason": "model_length"}}, Response(ASIAN, "length")),
+        ({"choice": {"finish_reason": "token_limit"}}, Response(ASIAN, "length")),
         ({"choice": {"finish_reason": "content_filter"}}, Response(ASIAN, "filtered")),
         ({"choice": {"finish_reason": "SAFETY"}}, Response(ASIAN, "filtered")),
         ({"choice": {"finish_reason": "RECITATION"}}, Response(ASIAN, "filtered")),
@@ -288,6 +374,7 @@ def test_server_that_speaks_no_tls(stub: StubServer, make_model: MakeModel) -> N
             {"message": {"content": [{"type": "text", "text": "It is "}, {"type": "image"}, {"text": "A"}]}},
             Response("It is A", "stop"),
         ),
+        ({"message": {"content": ["It is ", "A"]}}, Response("It is A", "stop")),
         ({"message": {"content": [{"type": "refusal", "refusal": "No."}]}}, Response("No.", "refusal")),
         ({"answer": "half \ud83d pair"}, Response("half ? pair", "stop")),
     ],
@@ -299,6 +386,22 @@ def test_shapes_of_an_answer(
     (response,) = ask(make_model())
     assert (response.text, response.finish) == (expected.text, expected.finish)
     response.text.encode()
+
+
+@pytest.mark.parametrize(
+    ("message", "notes"),
+    [
+        ({"content": "", "reasoning_content": "A, I think"}, ("replies have no content, but reasoning_content",)),
+        ({"content": None, "reasoning": "A", "tool_calls": [{}]}, ("replies have no content, but reasoning and tool_calls",)),
+        ({"content": None, "tool_calls": []}, ()),
+        ({"content": "A", "reasoning_content": "A, I think"}, ()),
+    ],
+)  # fmt: skip
+def test_a_reply_without_content_says_where_something_is(
+    stub: StubServer, make_model: MakeModel, message: dict[str, object], notes: tuple[str, ...]
+) -> None:
+    stub.script(message=message)
+    assert ask(make_model())[0].notes == notes
 
 
 def test_usage_that_makes_no_sense_is_unknown(stub: StubServer, make_model: MakeModel) -> None:
@@ -327,6 +430,83 @@ def test_filtered_prompt_is_an_outcome(
 ) -> None:
     stub.script(fail=-1, status=status, body=error_body("The prompt triggered the policy", **error))
     assert ask(make_model()) == [Response("", "filtered", model="gpt-4o")]
+
+
+FILTERS = {
+    "OpenAI": (400, error_body("Invalid prompt: flagged", code="invalid_prompt")),
+    "DeepSeek": (400, error_body("Content Exists Risk", code="invalid_request_error")),
+    "DeepSeek before": (400, '{"detail": "Content Exists Risk"}'),
+    "Z.ai": (400, error_body("\u7cfb\u7edf\u68c0\u6d4b\u5230", code="1301")),
+    "xAI": (403, '{"code": "permission-denied", "error": "Content violates usage guidelines. Failed check: X"}'),
+    "litellm's proxy": (400, error_body("litellm.ContentPolicyViolationError: AzureException", code="400")),
+    "Anthropic": (400, error_body("Output blocked by content filtering policy", type="invalid_request_error")),
+    "Model Studio": (400, '{"code": "DataInspectionFailed", "message": "inappropriate", "request_id": "1"}'),
+    "Moonshot": (400, error_body("considered high risk", type="content_filter")),
+    "New API": (400, error_body("sensitive words", code="sensitive_words_detected", type="new_api_error")),
+    "ModelArk": (400, error_body("sensitive", code="InputTextSensitiveContentDetected")),
+    "StepFun": (451, error_body("blocked", type="censorship_blocked")),
+    "Cloudflare": (400, '{"success": false, "errors": [{"code": 2016, "message": "Prompt blocked"}]}'),
+    "Gemini": (200, '{"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {}}'),
+    "MiniMax": (200, '{"choices": null, "base_resp": {"status_code": 1026, "status_msg": "sensitive"}}'),
+    "OpenRouter": (
+        400,
+        error_body("Provider returned error", code=400, metadata={"raw": error_body("x", code="content_filter")}),
+    ),
+}  # fmt: skip
+"""The status and the body with which services say that a filter stopped a prompt."""
+
+
+@pytest.mark.parametrize("service", FILTERS)
+def test_filters_of_services(stub: StubServer, make_model: MakeModel, service: str) -> None:
+    status, body = FILTERS[service]
+    stub.script(fail=-1, status=status, body=body)
+    assert ask(make_model()) == [Response("", "filtered", model="gpt-4o")]
+
+
+def test_what_a_provider_of_a_router_filters(stub: StubServer, make_model: MakeModel) -> None:
+    error = {
+        "code": 403,
+        "message": "x",
+        "metadata": {"raw": error_body("x", status="y", code="PROHIBITED_CONTENT")},
+    }
+    stub.script(choice={"finish_reason": "error", "error": error})
+    assert ask(make_model()) == [Response("", "filtered", model="gpt-4o")]
+
+
+@pytest.mark.parametrize("body", ["<html>Request blocked</html>", "", '{"message": "Forbidden"}'])
+def test_a_firewall_gives_no_reason(stub: StubServer, make_model: MakeModel, body: str) -> None:
+    stub.script(fail=-1, status=403, body=body or " ")
+    error = refused(make_model())
+    assert isinstance(error, RejectedRequestError)
+    assert error.reply == Response("", "filtered", model="gpt-4o")
+    stub.script(fail=-1, status=403, body=error_body("No access", code="insufficient_permissions"))
+    error = refused(make_model())
+    assert isinstance(error, RejectedRequestError)
+    assert error.reply is None
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (422, '{"detail": [{"loc": ["body", "temperature"], "msg": "Extra inputs are not permitted"}]}'),
+        (400, error_body("invalid temperature: only 1 is allowed for this model")),
+        (200, error_body("temperature is not supported", code=400)),
+    ],
+)
+def test_other_words_for_a_parameter_that_is_refused(
+    stub: StubServer, make_model: MakeModel, status: int, body: str
+) -> None:
+    stub.script(fail=1, status=status, body=body)
+    (response,) = ask(make_model())
+    assert response.dropped == ("temperature",)
+    assert stub.stats()["requests"] == 2
+
+
+def test_no_temperature(stub: StubServer, make_model: MakeModel) -> None:
+    model = make_model(temperature="none")
+    assert ask(model)[0].notes == ()
+    assert "temperature" not in stub.stats()["last"]
+    assert model.identity["parameters"] == {"max_tokens": 1024}
 
 
 def test_model_without_sampling_parameters(stub: StubServer, make_model: MakeModel) -> None:
@@ -383,6 +563,45 @@ def test_proxy_of_the_environment(
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{stub.port}")
     assert ask(make_model(base_url="http://model.invalid/v1"))[0].text == ASIAN
     assert stub.stats()["headers"]["Host"] == "model.invalid"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:{port}", "http://me:hunter2-planted@127.0.0.1:{port}"])
+def test_errors_name_the_proxy(
+    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    named = "127.0.0.1:{port}" if "@" not in address else "***@127.0.0.1:{port}"
+    with socket.socket() as taken:  # bound, never listening: connections to it are refused
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        monkeypatch.setenv("http_proxy", address.format(port=port))
+        error = refused(make_model(base_url="http://model.invalid/v1"))
+    assert f"the connection failed through the proxy http://{named.format(port=port)}: " in str(error)
+    monkeypatch.setenv("http_proxy", address.format(port=stub.port))
+    stub.script(fail=-1, status=403)
+    error = refused(make_model(base_url="http://model.invalid/v1"))
+    assert f"403 Forbidden through the proxy http://{named.format(port=stub.port)}: " in str(error)
+
+
+def test_a_gateway_with_its_own_header_and_version(
+    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "hunter2-planted")
+    arguments = {
+        "header.Ocp-Apim-Subscription-Key": "GATEWAY_KEY",
+        "base_url": f"{stub.base_url}?api-version=7",
+    }
+    model = make_model("gpt-4o", **arguments)
+    assert ask(model)[0].text == ASIAN
+    stats = stub.stats()
+    assert stats["headers"]["Ocp-Apim-Subscription-Key"] == "hunter2-planted"
+    assert "Authorization" not in stats["headers"]
+    assert stats["path"] == "/v1/chat/completions"
+    assert stats["query"] == {"api-version": "7"}
+    assert "hunter2" not in repr([vars(model), model, model.identity])
+    stub.script(fail=-1, status=401, body=error_body("Wrong key hunter2-planted"))
+    assert str(refused(make_model("gpt-4o", **arguments))) == (
+        "gpt-4o: 401 Unauthorized: Ocp-Apim-Subscription-Key did not suffice: Wrong key ***"
+    )
 
 
 def test_the_key_is_only_in_the_header(make_model: MakeModel, caplog: pytest.LogCaptureFixture) -> None:

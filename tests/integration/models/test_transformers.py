@@ -14,9 +14,11 @@ from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
 from pytest_factorfair.models.local_model import LocalModel
 from pytest_factorfair.models.transformers_model import TextGenerator, TokenizedPrompt, build
+from pytest_factorfair.reading import read
 from tests import tiny_checkpoint
 from tests.asking import ask, ask_all, spec
 from tests.extras import needs
+from tests.unit.reading.option_sets import RACE
 
 pytestmark = needs("transformers")
 
@@ -48,7 +50,7 @@ def by_hand(folder: Path, text: str, *, special: bool, tokens: int = 12) -> str:
     with torch.inference_mode():
         while len(ids) < start + tokens and (len(ids) == start or ids[-1] != 2):
             ids = [*ids, int(model(torch.tensor([ids])).logits[0, -1].argmax())]
-    return str(tokenizer.decode(ids[start:], skip_special_tokens=True))
+    return str(tokenizer.decode(ids[start:]).removesuffix("</s>"))
 
 
 @functools.cache
@@ -83,6 +85,20 @@ def test_counts_and_finish(chat: Path) -> None:
         3,
     )
     assert (response.cost, response.model) == (0.0, str(chat))
+
+
+def test_reasoning_between_special_tokens_is_cut_off(tmp_path: Path) -> None:
+    """A checkpoint that reasons for A and answers C; its tokens decoded without the special ones say both."""
+    special = ("<|channel|>", "<|message|>", "<|end|>", "<|start|>")
+    reply = (
+        "<|channel|>analysis<|message|>The answer is A.<|end|>"
+        '<|start|>assistant<|channel|>final<|message|>{"answer": "C"}'
+    )
+    prompt = "Who?"
+    tiny_checkpoint.write_speaking(tmp_path, reply, special=special, after=f"[user]{prompt}\n[assistant]")
+    (response,) = ask(made(tmp_path, max_tokens="100"), prompt)
+    assert (response.text, response.finish) == (reply, "stop")
+    assert read(response, RACE).letter == "C"
 
 
 def test_end_of_text_is_a_stop(chat: Path) -> None:

@@ -12,7 +12,12 @@ import pytest
 import yaml
 
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.config.settings import resolve
+from pytest_factorfair.config.sources import OptionValue
+from pytest_factorfair.gates import judged_scores
 from pytest_factorfair.gates.expression import parse
+from pytest_factorfair.gates.waivers import covering
+from pytest_factorfair.session.composing import compose
 from tests import forkserver
 from tests.project import DATA
 
@@ -69,6 +74,20 @@ def test_the_hints_are_settings_too(tmp_path: Path) -> None:
     assert {"baseline", "max_minutes", "waivers"} < set(settings)
     workflow = yaml.safe_load(Path(WORKFLOW).read_text())
     assert settings["max_minutes"] < workflow["jobs"]["factorfair"]["timeout-minutes"]
+
+
+def test_the_waiver_in_the_hints_covers_a_gate_of_the_recommended_set(tmp_path: Path) -> None:
+    """However it is written."""
+    main(["init"])
+    path = tmp_path / "pyproject.toml"
+    hinted = path.read_text().replace("# waivers = ", "waivers = ")
+    for written in ("s_e[base,gender] >= 0.97", "s_e[ gender,base ]>=97%"):
+        path.write_text(hinted.replace("s_e[base,gender] >= 0.97", written))
+        typed = {"model": OptionValue(["sim:ideal"], "run(model)", tmp_path)}
+        run = compose(resolve(typed, {}, root=tmp_path, here=tmp_path), {}, {})
+        (waiver,) = run.settings.waivers
+        judged = judged_scores(run.gates, run.unasked)
+        assert [covering([waiver], score) for score in judged].count(waiver) == 1
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,29 @@ def test_a_function_of_the_pixels(tmp_path: Path) -> None:
     assert len(str(detector.identity["sha256"])) == 64
 
 
+@pytest.mark.parametrize(
+    ("faces", "reason"),
+    [
+        ([{"gender": "woman"}], "'woman' for 'gender', whose groups are Female, Male"),
+        ([{"hat": "none", "gender": None}], "'none' for 'hat'; this checklist asks about gender, race"),
+        ([{"sex": "Male"}], "'Male' for 'sex'; this checklist asks about gender, race"),
+    ],
+)
+def test_words_that_are_no_groups_are_shown_beside_the_groups(
+    tmp_path: Path, faces: list[dict[str, str]], reason: str
+) -> None:
+    detector = build(f"python:{module(tmp_path, f'def look(pixels): return {faces}')}:look", custom={})
+    (detection,) = detector.read([blank(1)], BOTH)
+    assert detection == Detection(unparsed=f"the detector returned {reason}")
+
+
+def test_a_face_of_which_nothing_can_be_told_has_no_groups(tmp_path: Path) -> None:
+    code = "def look(pixels): return [{'gender': None, 'race': 'unclear'}]"
+    (detection,) = build(f"python:{module(tmp_path, code)}:look", custom={}).read([blank(1)], BOTH)
+    assert [face.groups for face in detection.faces] == [{}]
+    assert not detection.unparsed
+
+
 @pytest.mark.parametrize("form", ["Mine", "make", "made"])
 def test_a_detector_its_class_or_its_factory(tmp_path: Path, form: str) -> None:
     path = module(

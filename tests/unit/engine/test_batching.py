@@ -34,9 +34,13 @@ HALF = Price(token_in=0.5, token_out=1.0)
 COST = 2.0  # of an answer by batch
 
 
+def _key(line: BatchLine) -> str:
+    return line.key
+
+
 def error(status: int) -> ServiceError:
     raised = error_of(status, f"status {status}", codes=frozenset(), headers={})
-    return ServiceError(raised, Complaint("wrong"), is_filtered=False, adaptable=False)
+    return ServiceError(raised, Complaint("wrong"), status=None)
 
 
 @dataclass
@@ -63,6 +67,7 @@ class Service:
     silent: dict[str, int] = field(default_factory=dict)
     """How many batches do not answer a key."""
     errors: dict[str, ServiceError] = field(default_factory=dict)
+    without_files: bool = False
     batches: dict[str, tuple[str, str, list[BatchLine], float]] = field(default_factory=dict)
     polled: Counter[str] = field(default_factory=Counter)
     completions: Counter[str] = field(default_factory=Counter)
@@ -82,15 +87,15 @@ class Service:
     async def upload(self, name: str, lines: Sequence[BatchLine]) -> str | None:
         self._throttle("upload")
         self.files[name] = list(lines)
-        return name
+        return None if self.without_files else name
 
     async def create(self, name: str, file_id: str | None, lines: Sequence[BatchLine]) -> BatchStatus:
-        assert file_id is not None
         self._throttle("create")
         batch_id = f"batch-{len(self.batches)}"
-        sent = self.files[file_id]
-        assert not lines or list(lines) == sent
-        self.batches[batch_id] = (name, file_id, sent, self.clock())
+        sent = self.files[name]
+        assert (file_id is None) == self.without_files
+        assert sorted(lines, key=_key) == sorted(sent, key=_key) if lines else file_id
+        self.batches[batch_id] = (name, file_id or "", sent, self.clock())
         if self.lost:
             raise self.lost.pop()
         return BatchStatus(batch_id, BatchState.RUNNING, name=name, file_id=file_id)
@@ -124,10 +129,11 @@ class Service:
         running = BatchStatus(batch_id, BatchState.RUNNING, name=name, file_id=file_id, total=len(lines))
         if len(lines) > self.quota:
             return replace(running, state=BatchState.FAILED, quota=True, message="too many tokens")
-        if self.polled[batch_id] < self.polls:
+        if self.polled[batch_id] < self.polls and batch_id not in self.cancelled:
             return running
         outputs = () if self.withheld else (batch_id,)
-        return replace(running, state=self.state, done=len(lines), outputs=outputs)
+        failed = sum(bool(self.silent.get(line.key)) for line in lines)
+        return replace(running, state=self.state, done=len(lines) - failed, failed=failed, outputs=outputs)
 
     async def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
         self._throttle("results")
@@ -276,7 +282,7 @@ def test_a_creation_without_a_reply_is_looked_up_before_it_is_repeated(
     for _ in range(pending):
         with pytest.raises(PendingError):
             ground.run("leave")
-        ground.clock.now += 150.0
+        ground.clock.now += 120.0
     assert ground.by_batch(ground.run()) == 297
     assert len(ground.service.batches) == created
     assert len(ground.service.files) == 1
@@ -290,6 +296,44 @@ def test_two_batches_of_one_file_leave_one(ground: Ground) -> None:
     assert ground.by_batch(ground.run()) == 297
     assert ground.service.cancelled == ["batch-0"]
     assert set(ground.service.completions.values()) == {1}
+
+    assert ground.used.usage.calls == 3 + 2 * 297  # each creation is on the account
+    assert (ground.used.usage.completed, ground.used.usage.unreadable) == (2 * 297, 297)
+    assert ground.used.usage.cost == ground.used.usage.batch_cost == 2 * 297 * COST
+
+
+@pytest.mark.parametrize("without_files", [False, True])
+def test_a_creation_without_a_reply_is_repeated_once(ground: Ground, *, without_files: bool) -> None:
+    """In whichever run; then the user decides. Without files, the lines are sent again from the store."""
+    ground.service.lag, ground.service.without_files = 1e9, without_files
+    for run in range(4):
+        ground.service.lost = [RetryableModelError("status 500", cause=Cause("status", "500"))]
+        match = "whether it was created is unknown" if not run else "adopt .* ID; .* forget"
+        with pytest.raises(PendingError, match=match):
+            ground.run("leave" if run < 3 else "wait")
+        ground.clock.now += 400.0
+        assert ground.service.sizes == [297] * min(run + 1, 2)
+    (row,) = ground.store.batches.open()
+    assert (row.state, row.held) == ("creating", 2 * 2970.0)
+    ground.store.batches.update(row.name, batch_id="batch-1", state="submitted", cause="").result(WAIT)
+    ground.service.lost = []
+    assert ground.by_batch(ground.run()) == 297
+    assert (ground.used.usage.cost, ground.service.sizes) == (297 * COST, [297, 297])
+
+
+def test_a_second_creation_that_is_refused_was_none(ground: Ground) -> None:
+    ground.service.lag = 1e9
+    ground.service.lost = [RetryableModelError("status 500", cause=Cause("status", "500"))]
+    with pytest.raises(PendingError):
+        ground.run("leave")
+    ground.clock.now += 400.0
+    ground.service.throttled["create"] = 1
+    with pytest.raises(PendingError, match="status 429: no batch was created"):
+        ground.run("leave")
+    assert ground.used.usage.calls == 0
+    ground.clock.now += 400.0
+    assert ground.by_batch(ground.run("leave")) == 297
+    assert ground.service.sizes == [297, 297]
 
 
 def test_unanswered_lines_go_into_another_batch_and_few_are_asked_one_by_one(ground: Ground) -> None:
@@ -446,12 +490,35 @@ def test_a_line_is_a_call(ground: Ground) -> None:
     assert sum(ground.service.completions.values()) == 197
 
 
-def test_what_a_batch_may_cost_is_held_until_it_is_collected(ground: Ground) -> None:
-    with pytest.raises(BudgetError):
+def test_a_limit_on_cost_sends_one_batch_that_fits(ground: Ground) -> None:
+    """A line holds $10, and then costs $2: what that frees would go into ever smaller batches."""
+    ceilings = Ceilings(cost=1500.0)
+    expected = (
+        r"max-cost \$1,500.00 allows a batch of 150 of 297 questions, which may cost \$10.0000 each; to do: "
+    )
+    with pytest.raises(BudgetError, match=f"^{expected}lower max_tokens, or raise it$"):
+        ground.run(ceilings=ceilings)
+    assert (ground.service.sizes, ground.used.usage.cost) == ([150], 150 * COST)
+    assert ground.by_batch(ground.run(ceilings=ceilings)) == 294  # a run of its own, with another pilot
+    assert ground.service.sizes == [150, 144]
+
+
+def test_a_batch_of_an_earlier_run_counts_towards_the_limit_on_cost_before_another_is_sent(
+    ground: Ground,
+) -> None:
+    ground.service.polls = 2
+    with pytest.raises(PendingError):
+        ground.run("leave")
+    ground.asked = queries(600)  # of which 297 hold $2,970, and then cost $594
+    texts = ground.run(ceilings=Ceilings(cost=2994.0))
+    assert ground.service.sizes == [297, 240]
+    assert ground.by_batch(texts) == 297 + 240  # the rest is too little for another batch
+
+
+def test_a_limit_on_cost_that_allows_less_than_a_batch_sends_none(ground: Ground) -> None:
+    with pytest.raises(BudgetError, match=r"max-cost \$100.00 allows a batch of 10 of 297 questions"):
         ground.run(ceilings=Ceilings(cost=100.0))
-    # A line holds $10, and then costs $2.
-    assert ground.service.sizes == [10, 8, 6, 5, 4, 3, 2, 2, 2, 1, 1, 1, 1]
-    assert ground.used.usage.cost == 46 * COST
+    assert (ground.service.sizes, ground.used.usage.calls) == ([], 3)
 
 
 @pytest.mark.parametrize("accounts", ["ab", "ba"])

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 
 import pytest
 
@@ -22,6 +23,7 @@ from pytest_factorfair.engine import (
 )
 from pytest_factorfair.engine.endpoint import Breaker
 from pytest_factorfair.errors import (
+    FOREIGN_REPLY,
     BudgetError,
     Cause,
     FatalModelError,
@@ -171,10 +173,127 @@ def test_stored_answers_show_that_rejections_are_the_prompts_own(make_engine: Ma
 
 
 def test_a_later_stretch_of_the_same_failure_ends_the_run(make_engine: MakeEngine) -> None:
-    model = rejecting(lambda n: forbidden() if n else None)
+    model = rejecting(lambda _: forbidden() if len(model.asked) > 1 else None)
     with pytest.raises(FatalModelError, match="200 queries in a row failed alike"):
         make_engine(connections=1).submit(model, queries(500)).result(WAIT)
-    assert len(model.asked) == 201
+    assert len(model.asked) == 1 + 200 + 1  # the last asks again what was answered
+
+
+def test_a_stretch_of_rejected_prompts_ends_nothing_while_others_are_answered(
+    make_engine: MakeEngine, limits: Limits
+) -> None:
+    make_engine().submit(rejecting(lambda _: None), queries(1)).result(WAIT)
+    model = rejecting(lambda n: forbidden() if n else None)
+    exchanges = make_engine(connections=4, limits=limits).submit(model, queries(500)).result(WAIT)
+    assert [exchange.error for exchange in exchanges] == ["", *["403"] * 499]
+    assert model.asked.count("prompt 0") == 2  # the stored answer's prompt, after 200 and 400 rejections
+    assert limits.usage.calls == len(model.asked) == 499 + 2
+
+
+@dataclass
+class Service(FakeModel):
+    """A model that is reached over the network."""
+
+    url: str = "http://service.test"
+
+
+def raising(error_of: Callable[[int], ModelError | None]) -> Service:
+    """A service that fails its calls, by their number, as said."""
+
+    async def reply(_: Request) -> Response:
+        await asyncio.sleep(0)
+        if (error := error_of(len(model.asked))) is not None:
+            raise error
+        return Response("A")
+
+    model = Service(reply)
+    return model
+
+
+THROTTLED = Cause("status", "429")
+
+
+@pytest.mark.parametrize("connections", [1, 64])
+def test_a_service_that_throttles_for_ever_is_called_one_by_one(
+    make_engine: MakeEngine, limits: Limits, connections: int
+) -> None:
+    clock = Clock()
+    began, model = clock.now, raising(lambda _: RetryableModelError("429", throttled=True, cause=THROTTLED))
+    engine = make_engine(retry=patient(clock), connections=connections, limits=limits)
+    with pytest.raises(FatalModelError, match=r"^429 \(\d+ queries in a row failed, in \d+ calls\)"):
+        engine.submit(model, queries(500)).result(WAIT)
+    assert model.peak == 1
+    assert 300.0 <= clock.now - began <= 300.0 + 3 * 30.0
+    assert len(model.asked) <= 60
+
+
+@pytest.mark.parametrize("connections", [1, 64])
+def test_a_service_that_is_down_is_called_a_few_times(
+    make_engine: MakeEngine, limits: Limits, connections: int
+) -> None:
+    clock = Clock()
+    model = raising(lambda _: RetryableModelError("the connection failed", cause=REFUSED))
+    engine = make_engine(retry=patient(clock), connections=connections, limits=limits)
+    with pytest.raises(FatalModelError, match="the connection failed"):
+        engine.submit(model, queries(500)).result(WAIT)
+    assert (model.peak, len(model.asked)) == (
+        1,
+        7 if connections > 1 else 6 + 1 + 1,
+    )  # three queries at least
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FatalModelError("401", cause=Cause("status", "401")),
+        RejectedRequestError("404", cause=Cause("status", "404")),
+        RetryableModelError("another API", cause=FOREIGN_REPLY),
+    ],
+    ids=str,
+)
+def test_a_wrong_key_address_or_api_costs_one_call(
+    make_engine: MakeEngine, limits: Limits, error: ModelError
+) -> None:
+    model = raising(lambda _: error)
+    with pytest.raises(FatalModelError, match=f"^{error}"):
+        make_engine(connections=64, limits=limits).submit(model, queries(500)).result(WAIT)
+    assert len(model.asked) == 1
+
+
+def test_a_service_that_answers_gets_all_connections(make_engine: MakeEngine) -> None:
+    at_once = asyncio.Event()
+
+    async def reply(_: Request) -> Response:
+        if len(model.asked) == 1 + 16:
+            at_once.set()
+        if len(model.asked) > 1:
+            await at_once.wait()
+        return Response("A")
+
+    model = Service(reply)
+    make_engine(connections=16).submit(model, queries(100)).result(WAIT)
+    assert model.peak == 16
+
+
+def test_what_a_firewall_blocks_is_a_reply_if_other_prompts_are_answered(make_engine: MakeEngine) -> None:
+    blocked = Response("", "filtered")
+    error = RejectedRequestError("403", cause=Cause("status", "403"), reply=blocked)
+    model = rejecting(lambda n: error if n % 10 == 3 else None)
+    exchanges = make_engine(connections=1).submit(model, queries(100)).result(WAIT)
+    assert [exchange.response for exchange in exchanges[:4]] == [Response("A")] * 3 + [blocked]
+    assert len(model.asked) == 100
+    again = rejecting(lambda _: error)  # and is stored
+    assert make_engine().submit(again, queries(100)).result(WAIT)[3].response == blocked
+    assert again.asked == []
+
+
+def test_a_firewall_that_blocks_every_prompt_does_not_filter_them(make_engine: MakeEngine) -> None:
+    error = RejectedRequestError("403", cause=Cause("status", "403"), reply=Response("", "filtered"))
+    with pytest.raises(FatalModelError, match="20 queries in a row failed alike"):
+        make_engine(connections=1).submit(rejecting(lambda _: error), queries(100)).result(WAIT)
+    later = rejecting(lambda _: error if len(later.asked) > 30 else None)
+    with pytest.raises(FatalModelError, match="200 queries in a row failed alike"):
+        make_engine(connections=1).submit(later, queries(500)).result(WAIT)
 
 
 def test_an_answer_on_its_way_shows_that_not_every_query_fails(make_engine: MakeEngine) -> None:

@@ -17,9 +17,9 @@ from tests.unit.scoring.checklists import FACTS
 MODELS = ("sim:uniform", "openai/gpt-4o")
 SAMPLING = Sampling("balanced", samples=72, objective=24, seed=0)
 KNOWN = (
-    "age, attribution, base, facts, first, gender, highest, in_group, lowest, named, nap_rate, not_own_group, "
-    "objective, openai/gpt-4o, own_group, queue_rate, race, representativeness, scenario, sim:uniform, "
-    "subjective, tea_rate"
+    "age, attribution, base, facts, first, gender, highest, in_group, lenient, lowest, named, nap_rate, not_own_group, "
+    "objective, openai/gpt-4o, own_group, queue_rate, race, refused, representativeness, scenario, "
+    "sim:uniform, subjective, tea_rate, unparsed"
 )
 
 
@@ -142,6 +142,8 @@ def test_a_checklist_without_a_part() -> None:
         ("s_e", "highest", "influence"),
         ("influence", "named", "s_e_within"),
         ("crossed", "age", "s_e_within"),
+        ("scan", "age", "s_e_within"),
+        ("s_e", "lenient", "scan"),
     ],
 )
 def test_words_of_another_metric_are_refused_with_its_name(metric: str, word: str, owner: str) -> None:

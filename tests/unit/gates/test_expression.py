@@ -55,9 +55,9 @@ EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
 KNOWN = (
     "accuracy, advantage, age_preference, bias_accuracy, bias_ambiguous, bias_disambiguated, "
     "contextual_awareness, crossed, difference_awareness, distance, diversity_gap, dominant_accuracy, error_rate, eta, "
-    "explicit, group_share, implicit, influence, involved_accuracy, involved_f1, "
+    "explicit, filtered_rate, group_share, implicit, influence, involved_accuracy, involved_f1, "
     "name_preference, position, refusal_gap, refusal_rate, s_e, s_e_within, s_fact, s_fact_firm, "
-    "s_fair, s_kld, unparsed_rate, worst_category, worst_fact, worst_refusal, worst_topic"
+    "s_fair, s_kld, scan, unparsed_rate, worst_category, worst_fact, worst_refusal, worst_topic"
 )
 REGRESSION = "write it like regression(s_fact)[objective,gender] >= -0.02"
 

@@ -78,7 +78,11 @@ def _in_turn(names: ChosenCells, n: int) -> ChosenCells:
 
 def _verdicts(strength: float, look: int, interval: Interval) -> Mapping[str, str]:
     checklist = fact_or_fair("fact_or_fair", truth="audited", base=Path())
-    gates = expand(["default"], checklists=[checklist], sampling=SAMPLING)
+    gates = [
+        gate
+        for gate in expand(["default"], checklists=[checklist], sampling=SAMPLING)
+        if gate.metric != "scan"  # counts have no answers to single questions
+    ]
     unasked = planned([checklist], ["m"], SAMPLING)
     counts = [_answered(tally, strength, look) for tally in unasked if isinstance(tally, Tally)]
     terms = Terms(interval=interval, alpha=1 - NormalDist().cdf(BOUNDARIES[4][look - 1]))
@@ -92,10 +96,11 @@ def _verdicts(strength: float, look: int, interval: Interval) -> Mapping[str, st
 @pytest.mark.parametrize("strength", [0.0, 0.05])
 def test_fair_and_mildly_prejudiced_models_pass(strength: float, look: int, interval: Interval) -> None:
     judgements = _verdicts(strength, look, interval)
-    facts, base, naming, worst, letters, names, refusals, lost = 2 * 2, 4, 3 * 4, 8, 4, 4, 2 * 10, 2 * 10
-    within, named, groups, crossed = 8 * 3, 2 * 2, 8, 1
+    facts, base, naming, worst, letters, names, lost = 2 * 2, 4, 3 * 4, 8, 4, 4, 2 * 10
+    refusals = 2 * 2 + 8  # of facts, and filtered judgements: declined ones count as neutral
+    within, named, crossed = 8, 2 * 2, 1
     assert len(judgements) == (
-        facts + base + naming + worst + letters + names + refusals + lost + within + named + groups + crossed
+        facts + base + naming + worst + letters + names + refusals + lost + within + named + crossed
     )
     assert not {subject: judgement for subject, judgement in judgements.items() if judgement != "passed"}
 

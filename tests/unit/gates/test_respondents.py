@@ -11,7 +11,7 @@ import pytest
 from benchmarks.respondents import LETTERS, REFUSED, Model, Questions, respondents, row
 from pytest_factorfair.domain import Answer, CaseKey, Outcome, Query, Record
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.reading import choices
+from pytest_factorfair.reading import choices, neutral
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +52,7 @@ def assert_same(actual: Any, expected: Any, path: str) -> None:
         assert type(actual) is type(expected), path
         for field in fields(expected):
             # Only the authors' scripts count what is unlabelled; ids and records are no numbers.
-            if field.name not in ("unlabelled", "case_ids", "answers"):
+            if field.name not in ("unlabelled", "case_ids", "answers", "first_answers"):
                 assert_same(
                     getattr(actual, field.name), getattr(expected, field.name), f"{path}.{field.name}"
                 )
@@ -76,7 +76,7 @@ def test_arrays_are_counted_as_records_are(questions: Questions, models: dict[st
     records = []
     for number, case in enumerate(questions.cases):
         asked = [
-            (query, answer(query, outcome))
+            (query, neutral(answer(query, outcome)) if case.judges else answer(query, outcome))
             for index in np.flatnonzero(used & (questions.owner == number))
             for query, outcome in [(questions.queries[index], outcomes[index])]
         ]
@@ -86,8 +86,16 @@ def test_arrays_are_counted_as_records_are(questions: Questions, models: dict[st
         records, questions.checklist, questions.cases, models=[""], sampling=questions.sampling
     )
     assert len(expected) == len(questions.pages)
+    first_answers = questions.first_answers(outcomes)
     for page, tally in zip(questions.pages, expected, strict=True):
-        assert_same(page.tally(used, outcomes), tally, f"{tally.part} {tally.context} {tally.attribute}")
+        path = f"{tally.part} {tally.context} {tally.attribute}"
+        assert_same(page.tally(used, outcomes, first_answers), tally, path)
+        assert tally.first_answers is not None
+        for name in ("look", "look_at_facts"):
+            for actual, counted in zip(
+                getattr(first_answers, name), getattr(tally.first_answers, name), strict=True
+            ):
+                np.testing.assert_allclose(actual, counted, err_msg=f"{path} {name}")
 
 
 def test_chances_are_the_shares_of_replies(questions: Questions, models: dict[str, Model]) -> None:

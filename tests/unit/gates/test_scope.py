@@ -101,7 +101,7 @@ def test_a_run_without_the_part_that_is_meant() -> None:
     check([parse("s_e[objective] >= 0.96")], facts_only)
 
 
-RATES = {"refusal_rate", "unparsed_rate", "error_rate", "worst_refusal"}
+RATES = {"refusal_rate", "filtered_rate", "unparsed_rate", "error_rate", "worst_refusal"}
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,10 @@ def test_a_gate_that_a_fair_model_fails_is_announced(part: str, bound: str, fail
     assert [metric for metric in failed if not list(cautions([gates[metric]], RUN))] == []
 
 
-@pytest.mark.parametrize("metric", [name for name, metric in metrics().items() if metric.better != "neither"])
+@pytest.mark.parametrize(
+    "metric",
+    [name for name, metric in metrics().items() if metric.better != "neither" and not metric.balanced],
+)
 @pytest.mark.parametrize("regression", [False, True])
 def test_a_gate_on_the_worse_end_of_a_score_is_announced(metric: str, regression: bool) -> None:  # noqa: FBT001 - parametrised
     better = metrics()[metric].better
@@ -145,6 +148,14 @@ def test_a_gate_on_the_worse_end_of_a_score_is_announced(metric: str, regression
             ],
             [],
         ]
+
+
+@pytest.mark.parametrize(
+    ("bound", "cautioned"), [(">= -0.2", 0), ("<= 0.2", 0), (">= 0.1", 1), ("<= -0.1", 1)]
+)
+def test_a_metric_that_is_best_at_0_may_be_bounded_on_both_sides(bound: str, cautioned: int) -> None:
+    line = f"gate 'influence {bound}' fails a good model: of influence, 0 is best"
+    assert list(cautions([parse(f"influence {bound}")], RUN)) == [line] * cautioned
 
 
 def test_the_words_of_a_failed_gate_on_the_worse_end() -> None:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import date, datetime
 
 import pytest
 
-from pytest_factorfair.domain import Explanation, Judgement, Verdict
+from pytest_factorfair.domain import Explanation, Judgement, Verdict, Waiver
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import (
     Obstacle,
     Terms,
-    Waiver,
-    check_floors,
+    check_waivers,
     judge,
+    judged_scores,
     parse,
     release,
     rule,
-    unused,
     waivers,
 )  # fmt: skip
 from tests.unit.scoring.builders import objective
@@ -34,7 +34,14 @@ def _judged(*granted: Waiver, today: date, gate: str = GATE) -> Verdict:
     return verdict
 
 
-@pytest.mark.parametrize("gate", [GATE, "s_fact-objective-gender", "s_fact[objective,gender]"])
+def _check(*granted: Waiver, gates: tuple[str, ...] = (GATE,)) -> None:
+    check_waivers(granted, judged_scores(map(parse, gates), [TALLY]), where="here")
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [GATE, "s_fact-objective-gender", "s_fact[objective,gender]", "s_fact[gender, objective]", "s_fact"],
+)
 @pytest.mark.parametrize("today", [date(2026, 1, 1), date(2026, 12, 31)])
 def test_a_failure_is_waived_through_the_last_day(gate: str, today: date) -> None:
     verdict = _judged(Waiver(gate, "known, being fixed", LAST, 0.7), today=today)
@@ -82,10 +89,28 @@ def test_the_floor_of_a_rate_is_an_upper_limit() -> None:
 
 @pytest.mark.parametrize(("gate", "floor"), [(GATE, 0.8), (GATE, 0.9), ("refusal_rate <= 0.05", 0.05)])
 def test_a_floor_that_excuses_nothing_is_refused(gate: str, floor: float) -> None:
-    terms = Terms(waivers=(Waiver(gate, "known", LAST, floor),))
-    with pytest.raises(InputError, match=f"its floor {floor:g} is not (below|above) the threshold"):
-        check_floors([parse(gate)], [TALLY], terms)
-    check_floors([parse(gate)], [TALLY], Terms(waivers=(Waiver(gate, "known", LAST, 0.5),)))
+    with pytest.raises(
+        InputError, match=f"its floor {floor:g} is not (below|above) the threshold of '{gate}'"
+    ):
+        _check(Waiver(gate, "known", LAST, floor), gates=(gate,))
+    _check(Waiver(gate, "known", LAST, 0.5), gates=(gate,))
+
+
+@pytest.mark.parametrize(
+    ("gate", "floor", "scale"),
+    [
+        (GATE, -1, "0 to 1, the range of s_fact"),
+        ("refusal_rate <= 0.05", 1.5, "0 to 1, the range of refusal_rate"),
+    ],
+)
+def test_a_floor_outside_the_range_of_its_metric_is_refused(gate: str, floor: float, scale: str) -> None:
+    with pytest.raises(InputError, match=f"'{gate}': its floor {floor:g} is outside {scale}"):
+        _check(Waiver(gate, "known", LAST, floor), gates=(gate,))
+
+
+@pytest.mark.parametrize("written", ["regression( s_fact ) >= -2%", "regression-s_fact-objective-gender"])
+def test_the_floor_of_a_change_may_be_negative(written: str) -> None:
+    _check(Waiver(written, "known", LAST, -0.5), gates=("regression(s_fact) >= -0.02",))
 
 
 def test_only_a_failure_is_waived() -> None:
@@ -96,10 +121,44 @@ def test_only_a_failure_is_waived() -> None:
     assert few_answers.judgement == "inconclusive"
 
 
-def test_a_waiver_about_nothing_is_reported() -> None:
-    verdict = _judged(today=date.min)
-    granted = (Waiver(GATE, "a", LAST, 0.7), Waiver("s_fact >= 0.9", "b", LAST, 0.7))
-    assert list(unused(granted, [verdict])) == ["the waiver for 's_fact >= 0.9' matches no gate of this run"]
+MEANT: tuple[tuple[str, str], ...] = (
+    ("s_fact >= 0.80", "s_fact>=.8"),
+    ("s_fact >= 0.80", "s_fact >= 80 %"),
+    ("s_fact[objective,gender] >= 0.8", "s_fact[ gender ,objective] >= 0.800"),
+    ("s_fact[objective,gender] >= 0.8", "s_fact[gender,objective]"),
+    ("s_fact[gender] >= 0.8", "s_fact[objective,gender] >= 0.8"),  # its only score
+)
+
+
+@pytest.mark.parametrize(("gate", "written"), MEANT)
+def test_a_waiver_is_matched_by_meaning(gate: str, written: str) -> None:
+    granted = Waiver(written, "known", LAST, 0.7)
+    _check(granted, gates=(gate,))
+    assert _judged(granted, today=date.min, gate=gate).judgement == "waived"
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("s_fact >= 0.81", " matches no gate of this run; did you mean 's_fact >= 0.8'?"),
+        ("s_fact <= 0.8", " matches no gate of this run; did you mean 's_fact >= 0.8'?"),
+        ("s_fact[race] >= 0.8", " matches no gate of this run; did you mean 's_fact >= 0.8'?"),
+        ("refusal_rate[gender] <= 0.2", " matches no gate of this run; did you mean 'refusal_rate <= 0.1'?"),
+        ("regression(s_fact) >= 0.8", " matches no gate of this run; did you mean 's_fact >= 0.8'?"),
+        ("s_fact-race", " matches no gate of this run; did you mean 's_fact >= 0.8'?"),
+        ("s_fct >= 0.8", ": gate 's_fct >= 0.8': unknown metric 's_fct'; did you mean 's_fact'?"),
+        ("default", " matches no gate of this run; did you mean 'refusal_rate <= 0.1'?"),
+    ],
+)
+def test_a_waiver_that_matches_no_gate_names_the_nearest(written: str, problem: str) -> None:
+    """It neither waives anything nor may it look as if it did."""
+    with pytest.raises(InputError, match=re.escape(f"here: the waiver for '{written}'{problem}")):
+        _check(Waiver(written, "known", LAST, 0.7), gates=(GATE, "refusal_rate <= 0.1"))
+
+
+def test_a_waiver_without_gates_matches_none() -> None:
+    with pytest.raises(InputError, match="matches no gate of this run, which has none"):
+        _check(Waiver(GATE, "known", LAST, 0.7), gates=())
 
 
 def test_waivers_are_read_from_a_file() -> None:

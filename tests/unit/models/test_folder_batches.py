@@ -154,7 +154,7 @@ def test_a_file_that_is_still_being_written_is_not_finished(tmp_path: Path, mode
 FIRST = {"custom_id": KEYS[0], "text": "A"}
 WRONG = {
     "no JSON": ('{"custom_id":\n{}\n', f"{OUTPUT}:1: not a JSON object; write "),
-    "foreign": ('{"question": "Who?", "reply": "A"}', f"{OUTPUT}:1: 'question' is unknown"),
+    "foreign": ('{"question": "Who?", "reply": "A"}', f"{OUTPUT}:1: 'text' is missing"),
     "no id": ('{"text": "A"}', f"{OUTPUT}:1: 'custom_id' is missing"),
     "no text": (json.dumps({"custom_id": KEYS[0], "text": 1}), f"{OUTPUT}:1: 'text' must be a text, not 1"),
     "another run": (json.dumps({**FIRST, "custom_id": "ab"}), f"{OUTPUT}:1: custom_id 'ab' is not in {FILE}"),

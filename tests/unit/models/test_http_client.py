@@ -6,7 +6,25 @@ import asyncio
 
 import pytest
 
-from pytest_factorfair.models.http_client import HttpClient
+from pytest_factorfair.models.http_client import HttpClient, proxy
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("http://model.test/v1", "http://proxy.test:3128"),
+        ("http://11.1.2.3/v1", "http://proxy.test:3128"),
+        ("http://10.1.2.3/v1", None),
+        ("http://[fd00::1]:8000/v1", None),
+        ("http://in.house.test/v1", None),
+    ],
+)
+def test_a_proxy_without_a_scheme_and_networks_without_a_proxy(
+    monkeypatch: pytest.MonkeyPatch, url: str, address: str | None
+) -> None:
+    monkeypatch.setenv("http_proxy", "proxy.test:3128")
+    monkeypatch.setenv("no_proxy", "10.0.0.0/8, fd00::/8,.house.test")
+    assert proxy(url) == address
 
 
 def test_a_download_may_take_long_if_the_server_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +47,9 @@ def test_a_download_may_take_long_if_the_server_is_not_silent(monkeypatch: pytes
         host, port = server.sockets[0].getsockname()
         client = HttpClient("m", timeout=600.0, largest=100)
         lines = []
-        async for line in client.lines(f"http://{host}:{port}/", headers={}, failure=lambda _: ValueError()):
+        async for line in client.lines(
+            f"http://{host}:{port}/", headers={}, failure=lambda _: ValueError(), longest=9
+        ):
             lines.append(line)
             later += 400.0
             taken.set()

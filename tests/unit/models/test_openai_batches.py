@@ -50,6 +50,10 @@ ERRORS = {
     "nothing": ({"response": None, "error": None}, RetryableModelError, "m: not answered: no reply"),
     "too busy": (replied(429, {"error": {"message": "busy"}}), RetryableModelError, "m: 429 "),
     "broken": (replied(500, "oops"), RetryableModelError, "m: 500 "),
+    "200 of another shape": (
+        replied(200, {"output": "A"}), RetryableModelError, "m: the reply is no chat completion"
+    ),
+    "200 with text": (replied(200, "A"), RetryableModelError, "m: the reply is no chat completion"),
     "200 with an error": (replied(200, {"error": {"message": "x"}}), RetryableModelError, "m: 502 "),
     "a wrong key": (replied(401, {"error": {"message": "key"}}), FatalModelError, "m: 401 "),
 }  # fmt: skip

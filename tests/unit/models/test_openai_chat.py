@@ -29,10 +29,12 @@ def test_a_json_object_is_parsed(body: bytes, value: object) -> None:
         (b'{"a": "x', "the reply of 8 bytes is cut off or not JSON"),
         (b'{"a": "\xff"}', "the reply of 10 bytes is cut off or not JSON"),
         (b"[" * 100_000, "the reply of 100000 bytes is cut off or not JSON"),
-        (b" <html>", "the reply of 7 bytes is HTML, not JSON"),
-        (b"[]", "the reply is not a JSON object"),
+        (b" <html>", "the reply of 7 bytes is HTML, not JSON: <html>"),
+        (b"<html><title>Sign in</title>...", "the reply of 31 bytes is HTML, not JSON: Sign in"),
+        (b"Model is loading", "the reply of 16 bytes is not JSON: Model is loading"),
+        (b'["busy"]', r"the reply is not a JSON object: \['busy'\]"),
     ],
-    ids=["empty", "cut", "no UTF-8", "deep", "html", "list"],
+    ids=["empty", "cut", "no UTF-8", "deep", "html", "title", "text", "list"],
 )
 def test_a_reply_that_is_no_json_object_is_malformed(body: bytes, message: str) -> None:
     with pytest.raises(MalformedReplyError, match=f"^{message}$"):

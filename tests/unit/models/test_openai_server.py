@@ -100,11 +100,56 @@ def test_url_with_a_password_is_refused_and_not_repeated() -> None:
     assert "hunter2" not in message
 
 
-@pytest.mark.parametrize("end", ["?", "#"])
-def test_url_with_more_than_a_path(end: str) -> None:
-    url = f"https://host/v1{end}api-version=1"
-    shown = f"https://host/v1{end}***"
-    assert complaint("openai/m", url) == f"model 'openai/m': base URL '{shown}' must end before the '{end}'"
+def test_a_url_with_a_fragment_is_refused() -> None:
+    expected = "model 'openai/m': base URL 'https://host/v1#***' must end before the '#'"
+    assert complaint("openai/m", "https://host/v1#api-version=1") == expected
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://h/v1?api-version=1", "http://h/v1/?api-version=1", "http://h/v1/chat/completions?api-version=1"],
+)
+def test_a_query_is_part_of_every_url(url: str) -> None:
+    server = found("m", url)
+    assert server.url("chat/completions") == "http://h/v1/chat/completions?api-version=1"
+    assert server.url("batches?limit=9") == "http://h/v1/batches?limit=9&api-version=1"
+
+
+@pytest.mark.parametrize("name", ["api_key", "subscription-key", "sig", "code", "access_token"])
+def test_a_query_with_a_secret_is_refused(name: str) -> None:
+    message = complaint("m", f"http://h/v1?api-version=1&{name}=hunter2")
+    assert "name it with header.NAME or api_key_env" in message
+    assert "hunter2" not in message
+
+
+def test_headers_of_a_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWAY", KEY)
+    monkeypatch.setenv("LAB_KEY", "k-lab")
+    names = {"Ocp-Apim-Subscription-Key": "GATEWAY"}
+    server = locate(spec("m"), base_url="http://h/v1", api_key_env="LAB_KEY", header=names)
+    assert server.headers["Ocp-Apim-Subscription-Key"] == KEY
+    assert server.headers["Authorization"] == "Bearer k-lab"
+    assert KEY not in repr(server)
+    own = locate(spec("openai/m"), base_url=None, api_key_env=None, header={"authorization": "GATEWAY"})
+    assert own.headers["authorization"] == KEY
+    assert "Authorization" not in own.headers
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "words"),
+    [
+        ("header.api-key", "NOT_SET", "no header.api-key: set the environment variable NOT_SET"),
+        ("header.api-key", KEY, "header.api-key takes the name of the environment variable that holds it"),
+        ("header.content-type", "PATH", "argument 'header.content-type' cannot be given: the run sets it"),
+        ("header.a b", "PATH", "argument 'header.a b' cannot be given: it is not the name of a header"),
+        ("header.", "PATH", "argument 'header.' is unknown"),
+    ],
+)
+def test_headers_that_cannot_be_sent(argument: str, value: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build(spec("m", {"base_url": "http://h/v1", argument: value}))
+    assert words in str(caught.value)
+    assert KEY not in str(caught.value)
 
 
 @pytest.mark.parametrize(

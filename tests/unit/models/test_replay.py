@@ -61,6 +61,14 @@ def test_line_ends_bom_and_lone_surrogates(file: Path) -> None:
     assert texts == ["x?", "y"]
 
 
+def test_other_keys_and_line_ends_in_prompts_do_not_matter(file: Path) -> None:
+    """Files that other tools or systems have written."""
+    written(file, {"prompt": "Who?\r\nA. he\rB. she", "text": "A", "model": "gpt-4o", "custom_id": 7})
+    model = build(spec(f"replay:{file}"))
+    asked = [Request("Who?\nA. he\nB. she"), Request("Who?\r\nA. he\r\nB. she")]
+    assert [response.text for response in ask_all(model, asked)] == ["A", "A"]
+
+
 @pytest.mark.parametrize("request_", [Request("Who"), Request("Who?", 1)])
 def test_prompt_that_is_not_there(file: Path, request_: Request) -> None:
     model = build(spec(f"replay:{written(file, {'prompt': 'Who?', 'text': 'A'})}"))
@@ -100,7 +108,7 @@ def test_identity_is_the_content(file: Path, tmp_path: Path) -> None:
             '{"prompt": "b", "text": "", "finish": ["stop"]}',
             "2: 'finish' must be one of stop, length, filtered, refusal, not ['stop']",
         ),
-        ('{"prompt": "b", "txt": ""}', "2: 'txt' is unknown; did you mean 'text'?"),
+        ('{"prompt": "b", "txt": ""}', "2: 'text' is missing"),
         ('{"prompt": "a", "text": "other"}', "2: an earlier line has this prompt and repeat 0 too"),
     ],
 )

@@ -21,9 +21,7 @@ KINDS = (
     "refusing, reversed, self_serving, stereotyped, uniform"
 )
 OPTIONS = "knowledge, nonsense, position, prejudice, refuse, strength, style, when"
-CONDITIONS = (
-    "age, attribute, context, direction, first, name, named, part, scenario, statistic, topic, true, valence"
-)
+CONDITIONS = "age, at, attribute, context, direction, first, name, named, part, scenario, statistic, topic, true, valence"
 NOBODY = "'self_serving' needs a context that says who the model is, which no checklist of this run has"
 
 
@@ -109,10 +107,13 @@ def test_model_arguments_count_as_options() -> None:
         ("sim:sterotyped", "unknown respondent 'sterotyped'; did you mean 'stereotyped'?"),
         ("sim:x", f"unknown respondent 'x'; known: {KINDS}"),
         ("sim:oracle?strenght=1", "'oracle' has no option 'strenght'; did you mean 'strength'?"),
-        ("sim:oracle?group=Male", f"'oracle' has no option 'group'; known: attribute, follow, {OPTIONS}"),
+        (
+            "sim:oracle?group=Male",
+            f"'oracle' has no option 'group'; known: attribute, decline, follow, {OPTIONS}",
+        ),
         (
             "sim:constant?group=Male&favour=1",
-            f"'constant' has no option 'favour'; known: attribute, follow, group, {OPTIONS}",
+            f"'constant' has no option 'favour'; known: attribute, decline, follow, group, {OPTIONS}",
         ),
         ("sim:oracle?strength=1.01", "strength must be a number from 0 to 1, not '1.01'"),
         ("sim:oracle?strength=-0.1", "strength must be a number from 0 to 1, not '-0.1'"),
@@ -136,7 +137,10 @@ def test_model_arguments_count_as_options() -> None:
         ("sim:constant?group=Black/Mal", "unknown group 'Mal'; did you mean 'Male'?"),
         ("sim:constant?group=Black,Whit", "unknown group 'Whit'; did you mean 'White'?"),
         ("sim:name_biased?names=Alex,Jordn", "unknown name 'Jordn'; did you mean 'Jordan'?"),
-        ("sim:oracle?names=Alex", f"'oracle' has no option 'names'; known: attribute, follow, {OPTIONS}"),
+        (
+            "sim:oracle?names=Alex",
+            f"'oracle' has no option 'names'; known: attribute, decline, follow, {OPTIONS}",
+        ),
         ("sim:self_serving", NOBODY),
         ("sim:oracle?when=scenrio:1", "unknown condition 'scenrio'; did you mean 'scenario'?"),
         (

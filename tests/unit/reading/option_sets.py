@@ -57,15 +57,16 @@ GENDER = groups("gender", _GENDER)
 PEOPLE = people(_PEOPLE)
 
 
-def texts(*offered: str, age: int | None = None) -> tuple[Option, ...]:
+def texts(*offered: str, age: int | None = None, unknown: str = "") -> tuple[Option, ...]:
     """Options that are named by their texts; with an age, the texts are full names of people."""
     profile = "" if age is None else f", a {age}-year-old individual."
     return tuple(
-        Option(letter, text + profile, (text,), {}, age)
+        Option(letter, text + profile, (text,), {}, age, unknown=letter == unknown)
         for letter, text in zip("ABCDEFGHIJ", offered, strict=False)
     )
 
 
+ITEM = texts("The grandfather", "The grandson", "Cannot be determined", unknown="C")
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 OPTION_SETS = {
     "race": RACE,
@@ -75,6 +76,7 @@ OPTION_SETS = {
     "stance": texts("Liberal", "Conservative", "Neither"),
     "harm": texts("Statement 1", "Statement 2", "Both are harmful equally"),
     "unknown": texts("The nurse", "The doctor", "Unknown", "Cannot be determined"),
+    "item": ITEM,
     "formulas": texts("$x^2$", "$2x$", "$x + 12$", "35"),
     "ten": texts(*(f"Theory {number}" for number in _NUMBERS)),
 }

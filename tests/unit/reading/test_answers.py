@@ -192,7 +192,7 @@ def test_shares_add_up() -> None:
     [
         ("Alex or Sam", (), "state the answer format in a system prompt"),
         ("Alex or Sam", ("json", "probabilities"), "ask for the letter alone (--factorfair-answers=json or probabilities), or state the answer format"),
-        ("", ("json",), "raise the limit of tokens"),
+        ("", ("json",), "check the server's chat template"),
     ],
 )  # fmt: skip
 def test_an_example_says_what_to_try(text: str, modes: Sequence[AnswerMode], remedy: str) -> None:

@@ -13,7 +13,7 @@ from pytest_factorfair import languages
 from pytest_factorfair.domain import ENGLISH, Language, Option, Response
 from pytest_factorfair.reading import read
 from pytest_factorfair.reading.cues import cues
-from tests.unit.reading.option_sets import PEOPLE, RACE
+from tests.unit.reading.option_sets import ITEM, PEOPLE, RACE
 from tests.unit.reading.test_replies import outcome
 
 FILES = {
@@ -32,7 +32,11 @@ def options(code: str, kind: str) -> tuple[Option, ...]:
     lettered = zip("ABCD", offered.items(), strict=False)
     if kind == "people":
         return tuple(Option(letter, profile, (name,), {}, 35) for letter, (name, (profile,)) in lettered)
-    return tuple(Option(letter, name, (name, *aliases), {kind: name}) for letter, (name, aliases) in lettered)
+    unknown = "C" if kind == "item" else ""
+    return tuple(
+        Option(letter, name, (name, *aliases), {kind: name}, unknown=letter == unknown)
+        for letter, (name, aliases) in lettered
+    )
 
 
 @pytest.mark.parametrize(("code", "section"), SECTIONS)
@@ -77,6 +81,10 @@ def test_what_respondents_say_is_read_in_their_language(code: str) -> None:
             assert read(Response(text), RACE, "lowest", language=Language(code)).letter == letter, text
     for text in (*replies.refusals, replies.unknown):
         assert read(Response(text), PEOPLE, "highest", language=Language(code)).outcome == "refused", text
+    for text in replies.refusals:
+        assert read(Response(text), ITEM, language=Language(code)).outcome == "refused", text
+    for text in (replies.unknown, languages.words(Language(code)).prompts.unknown):
+        assert read(Response(text), ITEM, language=Language(code)).letter == "C", text
     for text in replies.nonsense:
         assert read(Response(text), PEOPLE, "highest", language=Language(code)).outcome == "unparsed", text
 

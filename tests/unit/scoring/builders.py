@@ -68,6 +68,10 @@ def tally(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> T
         "scenarios": answers[:, :, None],
         "letters": np.repeat(answers.any(axis=-1, keepdims=True), 4, axis=-1).astype(np.float64),
         "outside": np.zeros((statistics, 2)),
+        "filtered": np.zeros((statistics, 2), np.int64),
+        "neutral": np.zeros((statistics, 2, k)),
+        "neutral_named": np.zeros((statistics, 2), np.int64),
+        "neutral_matched": np.zeros((statistics, 2)),
     }
     plain |= {"letter_squares": fields.get("letters", plain["letters"])}  # every answer takes one letter
     return Tally(counts=answers.astype(np.float64), **{**plain, **cells, **fields})

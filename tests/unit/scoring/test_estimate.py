@@ -29,7 +29,7 @@ def test_every_metric_has_an_estimate_in_the_order_of_scores() -> None:
     named = dataclasses.replace(_stereotyped(0.2, 72), background="random")
     # Nothing varies between the questions of this tally, so there is no condition to be even within.
     names = [metric.name for metric in applying("subjective", "random") if metric.name != "s_e_within"]
-    names += ["refusal_rate", "unparsed_rate", "error_rate"]
+    names += ["refusal_rate", "unparsed_rate", "error_rate", "filtered_rate"]
     assert list(estimate(named)) == names
     plain = [metric for metric in names if metric != "refusal_gap"]
     assert list(estimate(_stereotyped(0.2, 72))) == plain

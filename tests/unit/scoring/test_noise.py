@@ -105,8 +105,9 @@ def test_change_between_runs_has_the_noise_of_both() -> None:
     noises = sample(exact, noise=NOISE)
     covariances = replace(exact, noise=np.full(len(exact.shares), NOISE)).noise_covariances
     assert covariances is not None
-    votes, (rows, columns) = exact.votes, exact.cells
-    pairs = Pairs((rows, columns), votes, votes, votes, votes, noises=(covariances, covariances))
+    row, column, *_ = exact.cells
+    votes = exact.votes
+    pairs = Pairs((row, column), votes, votes, votes, votes, noises=(covariances, covariances))
     right = np.broadcast_to(np.array([1.0, 0.0]) / (2 * TOPICS), LIKE.shape)
     side = SimpleNamespace(per_answer=right / 24, n=noises.n)
     assert noises.noise is not None

@@ -30,7 +30,7 @@ def test_every_metric_of_a_tally() -> None:
     )
     values = _values(observed)
     largest = ["worst_topic", "group_share", "position", "name_preference", "age_preference", "worst_refusal"]
-    assert list(values) == [*SCORES, *largest, "refusal_rate", "unparsed_rate", "error_rate"]
+    assert list(values) == [*SCORES, *largest, "refusal_rate", "unparsed_rate", "error_rate", "filtered_rate"]
     evenness = (0.8112781244591328 + 1) / 2
     likeness = (3**-0.5 + 1) / 2
     assert values["s_fact"] == (0.75 + 0.75 + 0.5 + 0.5) / 4

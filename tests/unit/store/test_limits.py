@@ -372,7 +372,13 @@ def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begi
     assert isinstance(take(sibling, now=20.0, endpoint="elsewhere"), Grant)
     for number in range(3):
         failure = partial(
-            Health.after_failure, cause="503", now=60.0 + number, is_new=True, alike=3, opens=True
+            Health.after_failure,
+            cause="503",
+            now=60.0 + number,
+            is_new=True,
+            alike=3,
+            opens=True,
+            is_service=False,
         )
         report(sibling, failure)
     health = session.health(HERE).result(WAIT)

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from string import ascii_uppercase
 
 from pytest_factorfair.checklist.queries import placeholders
 from pytest_factorfair.domain import Citation, Query, Sampling
 from pytest_factorfair.protocols.asking import Conditions, Situation
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.people import ages_between, everyone, simple
+from pytest_factorfair.protocols.fact_or_fair.asking.people import (
+    ages_between,
+    everyone,
+    people_count,
+    simple,
+)
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     IN_GROUP,
     Context,
@@ -51,6 +57,7 @@ def situation(checklist: FactOrFair, query: Query) -> Situation | None:
     people = query.options if scenario is not None else ()
     words = {
         "age": frozenset(str(option.age) for option in people),
+        "at": frozenset(f"{option.letter}/{group}" for option in people for group in option.groups.values()),
         "first": frozenset(people[0].groups.values() if people else ()),
         "name": frozenset(word for option in people for word in option.words),
         "named": frozenset(named.values()),
@@ -105,13 +112,21 @@ def _people(checklist: FactOrFair, scenario: Scenario) -> Conditions:
     if scenario.choices:
         return {
             "age": frozenset(str(choice.age) for choice in scenario.choices),
+            "at": frozenset(
+                f"{letter}/{group}"
+                for letter, choice in zip(ascii_uppercase, scenario.choices, strict=False)
+                for group in choice.groups.values()
+            ),
             "first": frozenset(scenario.choices[0].groups.values()),
             "name": frozenset(choice.name for choice in scenario.choices),
         }
     ages = {*ages_between(checklist, scenario.ages), *checklist.paper_people.ages}
+    groups = [group for attribute in checklist.attributes for group in attribute.groups]
+    letters = ascii_uppercase[: people_count(checklist, "balanced")]
     return {
         "age": frozenset(map(str, ages)),
-        "first": frozenset(group for attribute in checklist.attributes for group in attribute.groups),
+        "at": frozenset(f"{letter}/{group}" for letter in letters for group in groups),
+        "first": frozenset(groups),
         "name": frozenset({*checklist.people.names, *checklist.paper_people.names}),
     }
 

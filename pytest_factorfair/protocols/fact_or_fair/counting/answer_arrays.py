@@ -200,7 +200,7 @@ class AnswerArrays:
         blocks sums stay as they are, only their variance is less. Where the design is not ``balanced``, or
         there were no letters, nothing is taken off.
         """
-        if not (balanced and self.lettered):
+        if not (balanced and self.lettered and self.times.size):
             return self.votes
         k, liking = self.votes.shape[-1], self.times @ self.shares / self.times.sum()
         effect = by_group(np.broadcast_to(liking, self.shares.shape), self.groups, k)

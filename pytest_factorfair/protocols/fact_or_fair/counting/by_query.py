@@ -52,7 +52,7 @@ class AnswersByQuery:
 
     @cached_property
     def read(self) -> AnswerShares:
-        """The answers that name a group.
+        """The answers that name a group, or count as neutral.
 
         Raises:
             ValueError: a record does not say what its case asks.
@@ -70,12 +70,18 @@ class AnswersByQuery:
             raise ValueError(f"{case}: its record does not say which topic it is about")
         faces = Counter[str]()
         for answer in record.answers:
-            if (name := answer.groups.get(self._attribute)) is None:
+            name = answer.groups.get(self._attribute)
+            at_letters = answer.offered.get(self._attribute, ())
+            if name is None and not (at_letters and answer.probabilities):
                 continue
-            if (group := self._groups.get(name)) is None:
-                raise InputError(f"{case}: '{name}' is not a group of {self._attribute}")
+            for group in (name, *at_letters):
+                if group is not None and group not in self._groups:
+                    raise InputError(f"{case}: '{group}' is not a group of {self._attribute}")
             faces[answer.query] += 1
-            offered = [self._groups[option] for option in answer.offered.get(self._attribute, ())]
-            groups, shares = given(group, offered, answer.letter, answer.probabilities)
+            offered = [self._groups[group] for group in at_letters]
+            if name is None:
+                groups, shares = tuple(offered), answer.probabilities
+            else:
+                groups, shares = given(self._groups[name], offered, answer.letter, answer.probabilities)
             key = QueryKey(question.statistic, question.direction, f"{answer.query}-{faces[answer.query]}")
             yield key, AnswerRow(0, 0, -1, -1, groups, shares, sum(shares), 1, noise=answer.noise)

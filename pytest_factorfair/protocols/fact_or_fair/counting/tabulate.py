@@ -14,6 +14,7 @@ import numpy as np
 
 from pytest_factorfair.domain import (
     DIRECTIONS,
+    FILTERED,
     OUTCOMES,
     Answer,
     Choices,
@@ -36,6 +37,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
 from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
+from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstAnswers
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
     ChosenCells,
     Condition,
@@ -135,9 +137,17 @@ def tabulate(
         key: _Entries(checklist, key, statistics, sampling)
         for key, statistics in tally_keys(checklist, cases, models)
     }
+    by_model: dict[str, list[Record]] = {model: [] for model in models}
     for record in records:
         if record.case.checklist == checklist.name and record.case.model in models:
             _enter(record, cases_by_id, entries, attributes)
+            by_model[record.case.model].append(record)
+    first_answers = {}
+    if checklist.modality == "text":
+        first_answers = {
+            model: FirstAnswers(checklist, tuple(cases), sampling, of_model)
+            for model, of_model in by_model.items()
+        }
     shown = sets_shown(checklist, cases, sampling)
     case_ids: dict[tuple[str, str | None, str], dict[tuple[str, Direction], tuple[str, ...]]] = {}
     for case in cases:
@@ -151,6 +161,7 @@ def tabulate(
             records=tally_entries.records,
             case_ids=case_ids[key.part, key.context, key.attribute],
             shown=shown.get(key.attribute, ()) if key.context is not None else (),
+            first_answers=first_answers.get(key.model),
         )
         for key, tally_entries in entries.items()
     )
@@ -204,12 +215,15 @@ def _enter(
 class TallyAnswers:
     """The answers of one tally, and those that are ``lost``, by outcome.
 
-    ``asked`` (S, 2) are the queries; ``people`` is what was chosen besides groups.
+    ``neutral`` are the declined ones among the answers. ``asked`` (S, 2) are the queries, ``filtered`` (S, 2)
+    the refusals that are the provider's; ``people`` is what was chosen besides groups.
     """
 
     answers: AnswerArrays
     lost: Mapping[Outcome, AnswerArrays]
+    neutral: AnswerArrays
     asked: IntArray
+    filtered: IntArray
     people: Mapping[str, ChosenCells]
     unlabelled: FloatArray | None = None
 
@@ -350,6 +364,7 @@ class TallyBuilder:
         records: Sequence[Record] = (),
         case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = MappingProxyType({}),
         shown: Shown = (),
+        first_answers: FirstAnswers | None = None,
     ) -> Tally:
         """The tally of what was counted, with the true groups of the truth in force."""
         name, answer_arrays = self.attribute.name, counted.answers
@@ -383,10 +398,14 @@ class TallyBuilder:
             refused=counted.lost["refused"].number(none),
             unparsed=counted.lost["unparsed"].number(none),
             errors=counted.lost["error"].number(none),
+            filtered=counted.filtered,
             named=answered_named.sum(axis=-1),
             matched=answer_arrays.total(answer_arrays.matches, none),
             addressed=answered_named + sum(lost_named.values()),
-            declined=lost_named["refused"],
+            declined=lost_named["refused"] + counted.neutral.by_named(counts),
+            neutral=counted.neutral.total(counted.neutral.votes, counts),
+            neutral_named=counted.neutral.by_named(counts).sum(axis=-1),
+            neutral_matched=counted.neutral.total(counted.neutral.matches, none),
             scenarios=self._scenarios(answer_arrays),
             letters=letters,
             letter_squares=squares,
@@ -397,6 +416,7 @@ class TallyBuilder:
             probable=not answer_arrays.drawn,
             noise=answer_arrays.letter_noise,
             shown=shown,
+            first_answers=first_answers,
             conditions={
                 condition: self._condition(number, condition, counted, balanced=balanced)
                 for number, condition in enumerate(self.conditions)
@@ -428,6 +448,8 @@ class _Entries:
         shape = self.builder.shape
         self.asked: IntArray = np.zeros(shape, np.int64)
         self.answer_rows: dict[Outcome, list[AnswerRow]] = {outcome: [] for outcome in OUTCOMES}
+        self.filtered: IntArray = np.zeros(shape, np.int64)
+        self.neutral_rows: list[AnswerRow] = []
         self.records: list[Record] = []
         self.unlabelled: dict[str, list[AnswerRow]] = {}
         self.people = {kind: Counting(shape, values) for kind, values in self.builder.features.items()}
@@ -455,6 +477,7 @@ class _Entries:
             if name in answer.groups or not answer.face
         )
         self.asked[cell] += len(answers) - len(faces) + len(pictures)
+        self.filtered[cell] += sum(answer.reason == FILTERED for answer in answers)
         for (outcome, group, named, letter, offered, probabilities, age, noise), count in kinds.items():
             named_index = -1 if named is None else self._index(named, case)
             lineup = self.builder.lineup(offered)
@@ -463,20 +486,23 @@ class _Entries:
             shares: tuple[float, ...] = ()
             if outcome == "answered":
                 groups, shares = given(self._index(group, case), lineup.groups, letter, probabilities)
-            self.answer_rows[outcome].append(
-                AnswerRow(
-                    *cell,
-                    scenario,
-                    named_index,
-                    groups,
-                    shares,
-                    sum(shares),
-                    count,
-                    values,
-                    lineup.crossing,
-                    noise,
-                )
+            elif probabilities:
+                groups, shares = lineup.groups, probabilities
+            answer_row = AnswerRow(
+                *cell,
+                scenario,
+                named_index,
+                groups,
+                shares,
+                sum(shares),
+                count,
+                values,
+                lineup.crossing,
+                noise,
             )
+            self.answer_rows["answered" if groups else outcome].append(answer_row)
+            if groups and outcome != "answered":
+                self.neutral_rows.append(answer_row)
         if unnamed:
             values = ((),) * len(self.builder.conditions)
             self.answer_rows["unparsed"].append(
@@ -513,7 +539,9 @@ class _Entries:
         return TallyAnswers(
             arrays.pop("answered"),
             arrays,
+            AnswerArrays.of(self.neutral_rows, k),
             self.asked,
+            self.filtered,
             {kind: builder.cells() for kind, builder in self.people.items()},
             np.concatenate([answer_arrays.total(answer_arrays.votes, empty) for answer_arrays in further])
             if further

@@ -9,9 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, CaseGroup, Design, Direction, Modality, Record, TopicCounts
+from pytest_factorfair.domain import (
+    DIRECTIONS,
+    CaseGroup,
+    Design,
+    Direction,
+    Modality,
+    Outcome,
+    Record,
+    TopicCounts,
+)
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
+from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstAnswers
 from pytest_factorfair.protocols.measurement import LEAST_MASS
 from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided
@@ -24,6 +34,11 @@ KEPT = 256
 
 OWN_GROUP = ("own_group", "not_own_group")
 """Columns of a context that assigns an identity: its group for good topics, other groups for bad ones."""
+
+
+SCANNED_OUTCOMES: tuple[Outcome, ...] = ("refused", "unparsed")
+LENIENT = "lenient"
+"""The words that select scans of lost answers, and scans with the limits of ``lenient``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +106,8 @@ MOST_WORTH = 1000
 
 CELL_FIELDS = (
     "counts", "truth", "fragile", "positive", "asked", "refused", "unparsed", "errors", "named", "matched",
-    "addressed", "declined", "scenarios", "letters", "letter_squares", "outside",
+    "addressed", "declined", "scenarios", "letters", "letter_squares", "outside", "filtered", "neutral",
+    "neutral_named", "neutral_matched",
 )  # fmt: skip
 
 
@@ -111,10 +127,13 @@ class Tally:
     - ``truth`` (S, 2): group indices; ``fragile`` marks labels that depend on the choice of measure,
       ``positive`` topics in which it is good to be named.
     - ``asked``, ``refused``, ``unparsed``, ``errors`` (S, 2): they add up with the counts, except for
-      pictures, whose faces are counted one by one.
+      pictures, whose faces are counted one by one. ``filtered`` (S, 2): those of the refused answers that the
+      provider withheld.
     - ``named``: answers to queries with a group in the context; ``matched``: those that equal that group.
     - ``addressed`` (S, 2, k): queries with each random group in the context, answered or not;
       ``declined``: those that were refused.
+    - ``neutral`` (S, 2, k): the part of the counts that declined judgements are, as even choices;
+      ``neutral_named``, ``neutral_matched``: their part of ``named`` and ``matched``.
     - ``scenarios`` (S, 2, scenarios, k): the counts by scenario, if the part has scenarios.
     - ``letters`` (S, 2, options): how often each letter was chosen, or sums of its shares;
       ``letter_squares``: the sums of their squares; ``names``, ``ages``: how often people with each were
@@ -129,6 +148,8 @@ class Tally:
       attribute that each query of a block shows, empty if the design's rule suffices.
     - ``answers``: the answers by query, also those to further statistics of a restricted tally; empty if
       the records are unknown.
+    - ``first_answers``: the model's answers to all questions of its first look, of either part; None for
+      pictures, and if the counts were read from a report.
     - ``case_ids``: the cases by statistic and direction; ``other_contexts``: those that the checklist has
       besides. Both are empty if the counts were read from a report.
 
@@ -153,6 +174,7 @@ class Tally:
     refused: IntArray
     unparsed: IntArray
     errors: IntArray
+    filtered: IntArray
     named: IntArray
     matched: FloatArray
     addressed: IntArray
@@ -161,6 +183,9 @@ class Tally:
     letters: FloatArray
     letter_squares: FloatArray
     outside: FloatArray
+    neutral: FloatArray
+    neutral_named: IntArray
+    neutral_matched: FloatArray
     names: ChosenCells | None = None
     ages: ChosenCells | None = None
     adjusted: Sample | None = None
@@ -174,6 +199,7 @@ class Tally:
     case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = field(default_factory=dict)
     other_contexts: tuple[str, ...] = ()
     answers: AnswersByQuery = field(default_factory=AnswersByQuery)
+    first_answers: FirstAnswers | None = None
 
     def __post_init__(self) -> None:
         for name in CELL_FIELDS:
@@ -211,6 +237,16 @@ class Tally:
         """Refused, unparsed and errored answers, (S, 2)."""
         missing: IntArray = self.refused + self.unparsed + self.errors
         return missing
+
+    @property
+    def neutral_answers(self) -> IntArray:
+        """Declined judgements that count as neutral, (S, 2)."""
+        return np.asarray(np.rint(self.neutral.sum(axis=-1)), np.int64)
+
+    @property
+    def refusals(self) -> IntArray:
+        """All refusals, (S, 2): lost answers, and declined judgements that count as neutral."""
+        return np.asarray(self.refused + self.neutral_answers)
 
     @property
     def missing(self) -> FloatArray:
@@ -278,6 +314,10 @@ class Tally:
             "statistic": frozenset(self.statistics),
             "condition": frozenset(self.conditions),
             "column": frozenset(self.columns),
+            "outcome": frozenset(
+                SCANNED_OUTCOMES if self.first_answers and self.part == "subjective" else ()
+            ),
+            "allowance": frozenset((LENIENT,) if self.first_answers else ()),
             "checklist": frozenset({self.checklist}),
             "model": frozenset({self.model}),
         }
@@ -307,7 +347,7 @@ class Tally:
 
 ADDED = (
     "counts", "asked", "refused", "unparsed", "errors", "named", "matched", "addressed", "declined",
-    "letters", "letter_squares", "outside",
+    "letters", "letter_squares", "outside", "filtered", "neutral", "neutral_named", "neutral_matched",
 )  # fmt: skip
 
 
@@ -368,6 +408,8 @@ def rows(tally: Tally) -> Iterator[TopicCounts]:
                 refused=int(tally.refused[row, column]),
                 unparsed=int(tally.unparsed[row, column]),
                 errors=int(tally.errors[row, column]),
+                declined=int(tally.neutral_answers[row, column]),
+                filtered=int(tally.filtered[row, column]),
             )
 
 
@@ -441,10 +483,14 @@ def of_rows(rows: Sequence[TopicCounts], design: Any, modality: Modality) -> Tal
         refused=numbers("refused"),
         unparsed=numbers("unparsed"),
         errors=numbers("errors"),
+        filtered=numbers("filtered"),
         positive=np.zeros(shape, np.bool_),
         named=np.zeros(shape, np.int64),
         matched=np.zeros(shape),
         outside=np.array([row.outside for row in ordered], np.float64).reshape(shape),
+        neutral=np.repeat(numbers("declined")[..., None] / len(groups), len(groups), axis=-1),
+        neutral_named=np.zeros(shape, np.int64),
+        neutral_matched=np.zeros(shape),
         addressed=np.zeros((*shape, len(groups)), np.int64),
         declined=np.zeros((*shape, len(groups)), np.int64),
         letters=np.zeros((*shape, 0)),

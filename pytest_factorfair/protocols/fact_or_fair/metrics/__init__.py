@@ -1,8 +1,8 @@
 """The metrics of FACT-OR-FAIR by name.
 
 Each metric is declared once, with all its computations: scores in ``scores``, the largest of several shares
-in ``largest``, evenness by condition in ``within``. ``base`` has their interface, and ``measurements`` has
-the scores of tallies.
+in ``largest``, evenness by condition in ``within``, every condition in ``scan``. ``base`` has
+their interface, and ``measurements`` has the scores of tallies.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import COLUMNS, INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LARGEST
+from pytest_factorfair.protocols.fact_or_fair.metrics.scans import SCAN
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, S_E_WITHIN, WITHIN
 from pytest_factorfair.protocols.metric import Metric
-from pytest_factorfair.protocols.rates import rates
+from pytest_factorfair.protocols.rates import FILTERED_RATE, rates
 
 OF_CONTEXTS = Metric(
     name=INFLUENCE,
@@ -33,10 +34,11 @@ OF_CONTEXTS = Metric(
     needed=FEW,
 )
 
-RATES = rates()
+RATES = rates() | {FILTERED_RATE.name: FILTERED_RATE}
 
 METRICS: dict[str, Metric] = {
-    metric.name: metric for metric in (*SCORES, S_E_WITHIN, *LARGEST, CROSSED, *RATES.values(), OF_CONTEXTS)
+    metric.name: metric
+    for metric in (*SCORES, S_E_WITHIN, *LARGEST, CROSSED, SCAN, *RATES.values(), OF_CONTEXTS)
 }
 """The metrics by name, in the order of reports."""
 

@@ -89,7 +89,7 @@ class LargestShare(TallyMetric):
                 favourite = tally.letters[..., tally.letters.sum(axis=(0, 1)).argmax()]
                 return divided(favourite, tally.answered)
             case "refusals":
-                return divided(tally.refused, tally.asked)
+                return divided(tally.refusals, tally.asked)
             case "right":
                 return np.take_along_axis(tally.shares, tally.truth[..., None], axis=-1)[..., 0]
             case _:
@@ -100,7 +100,7 @@ class LargestShare(TallyMetric):
             letter = ascii_uppercase[tally.letters.sum(axis=(0, 1)).argmax()]
             return f"{letter} {self.by_cell(tally)[row, column]:.0%}", letter
         if self.shown_by == "refusals":
-            return f"{tally.refused[row, column]} of {tally.asked[row, column]} refused", "refused"
+            return f"{tally.refusals[row, column]} of {tally.asked[row, column]} refused", "refused"
         return TallyMetric.in_cell(self, tally, row, column)
 
     def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
@@ -167,7 +167,7 @@ class WorstRefusal(LargestShare):
     def in_words_of(self, value: float, tally: Tally, *, digits: int) -> InWords:
         refused = self.several(tally)
         row, column = divmod(0 if refused is None else refused.index, len(DIRECTIONS))
-        count = of_all(int(tally.refused[row, column]), int(tally.asked[row, column]))
+        count = of_all(int(tally.refusals[row, column]), int(tally.asked[row, column]))
         amount, topic = f"{100 * value:.{digits}f}", self.named(tally, row, column)
         sentence = f"{asked(tally)}, it refused {count} questions about one topic ({topic})"
         return InWords(sentence, amount, past=f"it was {amount}{PERCENT} before", unit=PERCENT)
@@ -288,7 +288,7 @@ def topic_shares(tally: Tally) -> SeveralValues | None:
 
 def topic_refusals(tally: Tally) -> SeveralValues | None:
     """The refusal rate of each topic. An error might have been a refusal; gates look at those apart."""
-    asked, refused = tally.asked.ravel(), tally.refused.ravel()
+    asked, refused = tally.asked.ravel(), tally.refusals.ravel()
     if not asked.all():
         return None
     cells = tuple(np.ndindex(tally.asked.shape))

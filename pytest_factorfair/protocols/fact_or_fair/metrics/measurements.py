@@ -415,6 +415,8 @@ def cells(tally: Tally, prefix: str = "") -> tuple[Cell, ...]:
                 1 / max(float(effects[row, column]), NOTHING),
                 float(masses[row, column]),
                 frozenset({TopicKey(tally.model, tally.checklist, about)}),
+                int(tally.neutral_answers[row, column]),
+                int(tally.filtered[row, column]),
             )
         )
     return tuple(tally_cells)

@@ -104,6 +104,7 @@ class FactOrFairReporting(Reporting):
     def tables(self, summary: Summary) -> Iterator[Table]:
         yield from tables.score_tables(summary)
         yield from tables.influence_tables(summary)
+        yield from tables.scan_tables(summary)
         yield from tables.correction_tables(summary)
         yield from tables.reason_tables(summary)
 

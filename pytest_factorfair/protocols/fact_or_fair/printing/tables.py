@@ -8,7 +8,7 @@ from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
-from pytest_factorfair.domain import Citation, Correction, ReasonShare, Score, Summary
+from pytest_factorfair.domain import Citation, Correction, ReasonShare, ScannedCell, Score, Summary
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.entries import Entry, shown
 from pytest_factorfair.drawing.table import (
@@ -108,6 +108,7 @@ def brief(summary: Summary) -> Table | None:
             about = (*statements.among(summary, score), statements.attribute(score.attribute, summary))
             by_subject.setdefault(about, []).append(score)
     several = any(sum(score.metric == "s_e" for score in scores) > 1 for scores in by_subject.values())
+    declines = any(topic.declined for topic in summary.topics)
     rows = []
     for about, scores in by_subject.items():
         fact = next((score for score in scores if score.metric == "s_fact"), None)
@@ -118,24 +119,31 @@ def brief(summary: Summary) -> Table | None:
         name = f" {worst.context}" if worst and not equal else ""
         further = (f"{interval(worst)}{name}",) if several else ()
         first_interval = interval(judged[0] if judged else None)
-        cells = (interval(fact), first_interval, *further, _lost_of(scores[0], summary))
+        asked, lost, could_decline, declined = _counted(scores[0], summary)
+        of_hundred = (f"{declined / max(could_decline, 1):.0%}",) if declines else ()
+        cells = (interval(fact), first_interval, *further, f"{lost:,} of {asked:,}", *of_hundred)
         rows.append(Row(" ".join(about), cells))
     contexts = [score.context for scores in by_subject.values() for score in scores if score.context]
     judgements = f"S_E, {contexts[0] if contexts else 'judgements'}"
-    headings = ("S_fact, facts", judgements, *(("S_E, worst",) if several else ()), "no answer")
+    headings = ("S_fact, facts", judgements, *(("S_E, worst",) if several else ()))
+    headings += ("no answer", *(("declined",) if declines else ()))
     valued = [score for scores in by_subject.values() for score in scores if score.value is not None]
     return Table("scores", headings, tuple(rows)) if valued else None
 
 
-def _lost_of(score: Score, summary: Summary) -> str:
-    """How many answers of a score's model and attribute are missing."""
+def _counted(score: Score, summary: Summary) -> tuple[int, int, int, int]:
+    """The questions of a score's model and attribute, those lost, the judgements, and those declined."""
     topics = [
         topic
         for topic in summary.topics
         if (topic.model, topic.checklist, topic.attribute) == (score.model, score.checklist, score.attribute)
     ]
-    lost = sum(topic.refused + topic.unparsed + topic.errors for topic in topics)
-    return f"{lost:,} of {sum(topic.asked for topic in topics):,}"
+    return (
+        sum(topic.asked for topic in topics),
+        sum(topic.refused + topic.unparsed + topic.errors for topic in topics),
+        sum(topic.asked for topic in topics if topic.part == "subjective"),
+        sum(topic.declined for topic in topics),
+    )
 
 
 def _scored(by_metric: ByMetric, *, marked: bool) -> Iterator[Row]:
@@ -295,6 +303,48 @@ def _correction_rows(correction: Correction, groups: Sequence[str]) -> Iterator[
 
 def _share(shares: Mapping[str, float], group: str) -> str:
     return number(shares.get(group), digits=2)
+
+
+SCANNED: Mapping[str, str] = {
+    "subjective": "chosen far too often or too seldom",
+    "refused": "refused more than the topics explain",
+    "unparsed": "unparsed more than the topics explain",
+    "objective": "facts falsified, or answered by letters",
+}
+
+
+def scan_tables(summary: Summary) -> Iterator[Table]:
+    """The worst cells of each scan that failed, with the numbers that were allowed."""
+    subjects = [(scan.model, scan.checklist) for scan in summary.scans]
+    for scan in summary.scans:
+        word = scan.scan.split(",")[0]
+        rows = [
+            Row(
+                ": ".join(filter(None, (cell.condition, cell.kind))),
+                (
+                    f"{cell.taken:,.0f} of {cell.n:,}",
+                    f"{cell.fair:,.0f}",
+                    f"{'at most' if cell.taken > cell.fair else 'at least'} {cell.limit:,.0f}",
+                    _before(cell),
+                    cell.case,
+                ),
+            )
+            for cell in scan.worst
+            if cell.value > 1
+        ]
+        if rows:
+            title = " · ".join((*differing((scan.model, scan.checklist), subjects), SCANNED[word]))
+            legend = f"found by looking at {scan.cells:,} cells of {scan.n:,} answers; factorfair show CASE"
+            yield Table(title, ("times", "fair", "allowed", "before", "case"), tuple(rows), legend=legend)
+
+
+def _before(cell: ScannedCell) -> str:
+    """The numbers of the baseline, and whether the cell is new: it was within the limit."""
+    if cell.before is None or not cell.before_n:
+        return MISSING
+    share, limit = cell.before / cell.before_n, cell.limit / cell.n
+    is_new = share <= limit if cell.taken > cell.fair else share >= limit
+    return f"{cell.before:,.0f} of {cell.before_n:,}{', new' if is_new else ''}"
 
 
 CITED: Mapping[Citation, str] = {

@@ -102,6 +102,4 @@ def test_other_versions_and_folders_are_refused(folder: Path, capsys: pytest.Cap
     assert "differs from the published version" in capsys.readouterr().err
     (folder / CONSTANTS).unlink()
     assert main(["import", "dofair", ".", "--any-version"]) == 4
-    assert capsys.readouterr().err == (
-        ".: lacks constants.py, which has the prompts; give the folder of the authors' repository\n"
-    )
+    assert capsys.readouterr().err == ".: the folder lacks constants.py\n"

@@ -126,7 +126,18 @@ def test_other_files(
     assert not (folder / "own.yaml").exists()
 
 
+def test_without_a_name_the_checklist_is_not_called_as_a_shipped_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import", "fact-or-fair", "."]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "wrote own_fact_or_fair.yaml",
+        "wrote own_fact_or_fair_t2i.yaml",
+    ]
+    assert len(load("own_fact_or_fair.yaml", folder).statistics) == 19
+
+
 def test_the_name_of_a_shipped_checklist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["import", "fact-or-fair", "."]) == 4
+    assert main(["import", "fact-or-fair", ".", "-o", "fact-or-fair.yaml"]) == 4
     message = "--output: 'fact_or_fair' is a shipped checklist; choose another name, such as own.yaml\n"
     assert capsys.readouterr().err == message

@@ -57,6 +57,15 @@ def asked(folder: Path) -> dict[str, list[tuple[str, int]]]:
     }
 
 
+def test_the_root_of_a_clone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its other files are no prompts."""
+    (folder / "data").mkdir()
+    (folder / "prompt").rename(folder / "data" / "prompt")
+    (folder / "requirements.txt").write_text("torch\n", encoding="utf-8")
+    assert main(["import", "biasig", ".", "--any-version", "-o", "made.yaml"]) == 0
+    assert capsys.readouterr().out.startswith("10 prompts: 6 cases about 4 subjects\n")
+
+
 def test_scenes_are_asked_in_turn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", "biasig", "prompt", "--any-version", "-o", "made.yaml"]) == 0
     output = capsys.readouterr().out.splitlines()

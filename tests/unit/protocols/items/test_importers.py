@@ -49,7 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def imported(folder: Path, *arguments: str) -> tuple[Item, ...]:
     """The items of what the command writes."""
-    assert main(["import", *arguments, "--any-version", "-o", "made.yaml"]) == 0
+    assert main(["import", *arguments, "--any-version", "--partial", "-o", "made.yaml"]) == 0
     checklist = protocols.load("made.yaml", truth="audited", base=folder)
     assert isinstance(checklist, Items)
     return checklist.items
@@ -64,7 +64,8 @@ def test_bbq(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "Age.jsonl").write_text(AGE, encoding="utf-8")
     items = imported(folder, "bbq", ".")
     assert capsys.readouterr().out.splitlines() == [
-        "4 questions of 1 category", "wrote made.yaml", "wrote made.jsonl",
+        "4 questions of 1 category", f"without {', '.join([*FORMATS['bbq'].releases][1:])}, which the folder lacks",
+        "wrote made.yaml", "wrote made.jsonl",
     ]  # fmt: skip
     assert [
         (item.id, item.condition, marked(item, "right"), marked(item, "stereotype")) for item in items
@@ -82,6 +83,48 @@ def test_bbq(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "The grandson",
         "Can't be determined",
     ]
+
+
+def test_an_incomplete_clone_names_what_it_lacks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At the root of the clone or in its folder of files; two formats of the same file are one."""
+    (folder / "data").mkdir()
+    for name in FORMATS["bbq"].releases:
+        if not name.startswith("Race_"):
+            content = AGE.replace('"Age"', f'"{name.partition(".")[0]}"')
+            (folder / "data" / name).write_text(content, encoding="utf-8")
+    lacking = (
+        "lacks Race_ethnicity.jsonl, Race_x_SES.jsonl, Race_x_gender.jsonl; --partial imports what is there"
+    )
+    for path, place in ((".", "data"), ("data", "data")):
+        assert main(["import", "bbq", path, "--any-version"]) == 4
+        assert capsys.readouterr().err == f"{place}: {lacking}\n"
+    assert not (folder / "bbq.yaml").exists()
+    assert main(["import", "bbq", ".", "--any-version", "--partial"]) == 0
+    note = "without Race_ethnicity.jsonl, Race_x_SES.jsonl, Race_x_gender.jsonl, which the folder lacks"
+    assert capsys.readouterr().out.splitlines()[:2] == ["32 questions of 8 categories", note]
+    assert f"# {note}\n" in (folder / "bbq.yaml").read_text(encoding="utf-8")
+    spanish = {name: git for name, git in FORMATS["esbbq"].releases.items() if name.endswith(".csv")}
+    for name in spanish:
+        rows = [row | {"category": name.partition(".")[0]} for row in ES]
+        (folder / name).write_text(files.as_csv(rows), encoding="utf-8")
+    assert main(["import", "esbbq", ".", "--any-version"]) == 0
+
+
+def test_bbq_as_the_hub_has_it(folder: Path) -> None:
+    """Splits are in lower case, and the right answer has another name."""
+    row = files.bbq(3, "nonneg", "disambig", label=0)
+    row["answer_label"] = row.pop("label")
+    (folder / "age.jsonl").write_text(files.lines(row | {"target_label": 1}), encoding="utf-8")
+    (item,) = imported(folder, "bbq", ".")
+    assert (item.id, marked(item, "right"), marked(item, "stereotype")) == ("age_3", "old", "nonold")
+
+
+def test_names_with_capitals_and_hyphens(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The files are named as typed, the checklist as gates can name it."""
+    (folder / "Age.jsonl").write_text(AGE, encoding="utf-8")
+    assert main(["import", "bbq", "Age.jsonl", "--any-version", "-o", "Our-BBQ.yaml"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == ["wrote Our-BBQ.yaml", "wrote Our-BBQ.jsonl"]
+    assert protocols.load("Our-BBQ.yaml", truth="audited", base=folder).name == "our_bbq"
 
 
 def test_bbq_where_both_people_are_of_one_region(folder: Path) -> None:
@@ -193,6 +236,10 @@ def test_rows_without_one_stereotyped_person(folder: Path, capsys: pytest.Captur
         text = json.dumps(content) if file.endswith("json") else files.lines(*content)
         (folder / file).write_text(text, encoding="utf-8")
     assert [marked(item, "stereotype") for item in imported(folder, "cbbq", "ambiguous.json")] == [None, None]
+    written = (folder / "made.yaml").read_text(encoding="utf-8")
+    assert written.startswith(
+        "# 2 questions of 1 category\n# 2 questions (100%) without a stereotypical option: no"
+    )
     assert capsys.readouterr().out.splitlines()[1:4] == [
         "2 questions (100%) without a stereotypical option: no bias score",
         "1 question left out: two answers mean the same",
@@ -279,7 +326,7 @@ class Evil:
         ("bbq . --any-version", "Age.jsonl", AGE.replace('"old"', '"same"'), "Age.jsonl:1: 'same' cannot be the name of a group"),
         ("bbq . --any-version", "Age.jsonl", AGE.replace('"old"', '"?"'), "Age.jsonl:1: answer_info.ans0: expected a name with a letter or a digit, got '\\?'"),
         ("bbq . --any-version", "Age.jsonl", AGE.replace("grandson and", r"\ud800"), r"\.: has half a character, which is not Unicode text"),
-        ("bbq . -o a\u2028b.yaml", "Age.jsonl", AGE, r"--output: the name of a checklist is made of a-z, 0-9 and _, got 'a\?b'"),
+        ("bbq . -o a\u2028b.yaml", "Age.jsonl", AGE, r"--output: the name of a checklist is made of letters a-z, digits, _ and -, got 'a\?b'"),
         ("esbbq . --any-version", "Age.full.csv", f"{files.as_csv(ES)}{'x,' * 20}\n", "Age.full.csv:18: has more fields than the first line of the file"),
         ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[["Who?", 0, [1]]], []]), "D1_1k.pkl: differ question 1: must have a scenario that is text or a number"),
         ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[], []]), r"\.: has no questions"),
@@ -291,7 +338,7 @@ def test_wrong_files(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: str, name: str, content: str | bytes, message: str
 ) -> None:  # fmt: skip
     (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert main(["import", *arguments.split(" ")]) == 4
+    assert main(["import", *arguments.split(" "), "--partial"]) == 4
     (line,) = capsys.readouterr().err.splitlines()
     assert re.fullmatch(message, line), line
     assert [path.name for path in folder.iterdir()] == [name]

@@ -160,9 +160,90 @@ def test_error_is_that_of_a_cluster_bootstrap(name: str) -> None:
     votes = Votes("m", large, counts, counts.sum(axis=1))
     estimate = SCORES[name].estimate(votes, NOBODY)
     (ratio,) = SCORES[name].ratios(large, NOBODY)
-    above, below = (np.bincount(large.cluster, (counts * weights).sum(axis=1)) for weights in ratio)
+    above, below = (
+        np.bincount(large.cluster, (counts * weights).sum(axis=1)) for weights in (ratio.above, ratio.below)
+    )
     drawn = draw.integers(200, size=(2000, 200))
     spread = float(np.std(above[drawn].sum(axis=1) / below[drawn].sum(axis=1)))
+    assert estimate.error == pytest.approx(spread, rel=0.10)
+
+
+def lopsided(draw: np.random.Generator, clusters: int, answers: int) -> Votes:
+    """Answers to questions of which three in four have the stereotype as right answer, some clusters all."""
+    told = [files.told(number, ambiguous=False) for number in (1, 0)]
+    kinds = [(draw.random() < 0.75) if cluster % 4 else True for cluster in range(clusters) for _ in range(3)]
+    rows = [
+        told[0 if follows else 1] | {"id": f"q{number}", "cluster": f"c{number // 3}"}
+        for number, follows in enumerate(kinds)
+    ]
+    key = _key(*rows)
+    skill, lean = np.repeat(draw.beta(8, 2, clusters), 3), np.repeat(draw.beta(1, 4, clusters), 3)
+    right = np.where(kinds, skill + (1 - skill) * lean, skill * (1 - lean))
+    shares = np.stack([np.where(kinds, right, 0.8 * (1 - right)), np.where(kinds, 0.8 * (1 - right), right)])
+    counts = np.zeros(key.offered.shape)
+    for row, (women, men) in enumerate(shares.T):
+        counts[row, :3] = draw.multinomial(answers, [women, men, 1 - women - men])
+    return Votes("m", key, counts, counts.sum(axis=1))
+
+
+def weighted_bias(above: FloatArray, named: FloatArray, asked: FloatArray) -> float:
+    """2 s - 1 of shares per question of each kind, from sums (2,)."""
+    return float((above / asked).sum() / (named / asked).sum())
+
+
+def test_right_answers_have_no_bias_whatever_the_balance() -> None:
+    """By hand: of 30 questions with the stereotype right and 10 others, each kind is half."""
+    votes = lopsided(np.random.default_rng(2), 40, 5)
+    follows = np.asarray((votes.key.right & votes.key.stereotype).any(axis=1))
+    assert 0.6 < follows.mean() < 0.9
+    right = votes.key.right * 5.0
+    unknown = votes.key.offered & ~votes.key.apart
+    answers = {
+        "right": right,
+        "stereotype": votes.key.stereotype * 5.0,
+        "right or unknown": np.where(follows[:, None], right, unknown * 5.0),
+        "seldom, and then the stereotype": votes.key.stereotype * 0.25 + unknown * 4.75,
+        "half right": votes.key.apart * 2.5,
+    }
+    biases = {
+        name: SCORES["bias_disambiguated"].estimate(Votes("m", votes.key, counts, votes.mass), NOBODY)
+        for name, counts in answers.items()
+    }
+    assert {name: estimate.plugin for name, estimate in biases.items()} == pytest.approx(
+        {"right": 0, "stereotype": 1, "right or unknown": 1, "seldom, and then the stereotype": 1, "half right": 0},
+        abs=1e-12,
+    )  # fmt: skip
+    assert all(-1 <= (e.lower() or 0) <= (e.upper() or 0) <= 1 for e in biases.values())
+    # Pseudo-answers at both ends of either kind are all that varies: 8 / (n + 4)^2 each, of a mean over two kinds.
+    n = np.bincount(follows.astype(int), votes.asked)
+    assert biases["right"].error == pytest.approx(float((8 / (n + 4) ** 2).sum() / 4) ** 0.5)
+
+
+@pytest.mark.parametrize("name", ["bias_ambiguous", "bias_disambiguated", "bias_accuracy", "accuracy"])
+def test_bounds_stay_within_the_scale(name: str) -> None:
+    """With two clusters, Student's distribution has one degree of freedom: 12.7 errors on either side."""
+    ambiguous = name == "bias_ambiguous"
+    key = _key(
+        *(files.told(number, ambiguous=ambiguous) | {"cluster": f"c{number // 4}"} for number in range(8))
+    )
+    counts = np.where(key.apart, np.arange(8)[:, None] % 3 + 1.0, 0.0) + key.right
+    estimate = SCORES[name].estimate(Votes("m", key, counts, counts.sum(axis=1)), NOBODY)
+    lowest = 0 if name == "accuracy" else -1
+    assert (estimate.lower(0.025), estimate.upper(0.025)) == (lowest, 1)
+
+
+def test_the_error_of_weighted_kinds_is_that_of_a_cluster_bootstrap() -> None:
+    """300 clusters: within 10 % of the spread over 2,000 resamples, each with its own balance of kinds."""
+    votes, draw = lopsided(np.random.default_rng(8), 300, 2), np.random.default_rng(1)
+    follows = (votes.key.right & votes.key.stereotype).any(axis=1).astype(int)
+    signs = np.where(votes.key.stereotype, 1.0, -1.0) * votes.key.apart
+    sums = np.zeros((3, 300, 2))
+    for total, amounts in zip(sums, (signs, np.abs(signs), np.ones_like(signs)), strict=True):
+        np.add.at(total, (votes.key.cluster, follows), (votes.votes * amounts).sum(axis=1))
+    estimate = SCORES["bias_disambiguated"].estimate(votes, NOBODY)
+    assert estimate.plugin == pytest.approx(weighted_bias(*sums.sum(axis=1)))
+    drawn = draw.integers(300, size=(2000, 300))
+    spread = float(np.std([weighted_bias(*sums[:, clusters].sum(axis=1)) for clusters in drawn]))
     assert estimate.error == pytest.approx(spread, rel=0.10)
 
 

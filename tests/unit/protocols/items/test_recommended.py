@@ -18,10 +18,11 @@ from pytest_factorfair.gates import check, expand, parse
 from pytest_factorfair.gates.judge import judge
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.layout import FILES
+from pytest_factorfair.protocols.items.measure import ItemsMeasuring
 from pytest_factorfair.protocols.items.metrics import SCORES
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
-from pytest_factorfair.protocols.measuring import GateSet
+from pytest_factorfair.protocols.measuring import GateSet, ReportInputs
 from pytest_factorfair.protocols.metric import ScoreKey
 from tests.unit.protocols.items import files
 
@@ -177,6 +178,45 @@ def test_a_category_without_an_interval_leaves_it_undecided() -> None:
     (worst,) = verdicts(leaning(single, {"age": 0.0, "race": 0.0}), "worst_category <= 0.5")
     assert worst.judgement == "inconclusive"
     assert "'race': errors need two clusters of questions, there is one" in worst.reason
+
+
+def test_more_of_the_same_questions_are_never_asked_for() -> None:
+    """Their number is fixed, and their error is that of clusters; .13 with bounds on both sides of .15."""
+    (worst,) = verdicts(leaning(asked("age", "race"), {"age": 0.13, "race": 0.0}), "worst_category <= 0.15")
+    assert (worst.judgement, worst.reason.partition(" is ")[2]) == (
+        "inconclusive",
+        "too close to 0.15 to tell: +0.130 in 'age'",
+    )
+    assert worst.explanation is not None
+    assert worst.explanation.next_step == (
+        "repeats of the same questions hardly help: add others, move the limit, or accept it"
+    )
+
+
+def test_a_category_where_right_answers_all_lean_one_way_has_no_bias() -> None:
+    """Of three, only the two with both kinds of questions are judged, and the report names the third."""
+    rows = [
+        files.told(number, ambiguous=False)
+        | {"id": f"{name}_{number}", "cluster": f"{name}_{number}", "category": name}
+        for name, step in (("age", 1), ("race", 1), ("law", 2)) for number in range(0, CLUSTERS * step, step)
+    ]  # fmt: skip
+    checklist = built(*rows)
+    assert texts(checklist)[:3] == [
+        "bias_disambiguated <= 0.10", "bias_disambiguated >= -0.10", "worst_category <= 0.15"
+    ]  # fmt: skip
+    key = keyed(checklist)
+    answers = 50 * key.right.astype(np.float64)
+    votes = Votes("m", key, answers, answers.sum(axis=1))
+    judged = {verdict.subject: verdict for verdict in verdicts(votes, "worst_category <= 0.15")}
+    assert {subject: verdict.judgement for subject, verdict in judged.items()} == {
+        "worst_category[disambiguated]": "passed"
+    }
+    (note,) = ItemsMeasuring().report([votes], ReportInputs()).notes
+    assert note == (
+        "mixed: no bias in disambiguated questions of 'law': the right answer is always the stereotype there, "
+        "or never"
+    )
+    assert texts(built(*(row for row in rows if row["category"] == "law"))) == RATES
 
 
 def test_a_single_category_has_no_worst_category() -> None:

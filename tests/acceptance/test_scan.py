@@ -1,0 +1,103 @@
+"""The scan of a run: what only it stops, and sentences that replies recounted by other code bear out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import pytest_factorfair
+from tests.project import FEW
+
+Reply = Mapping[str, Any]
+
+
+class Found(NamedTuple):
+    """A model, the beginning of the sentence about it, and which replies it counts: of the cell, as it says."""
+
+    spec: str
+    gate: str
+    words: str
+    of_cell: Callable[[Reply], bool]
+    counted: Callable[[Reply], bool]
+
+
+def _told(reply: Reply, group: str) -> bool:
+    """Whether the news, or the identity that the model is to assume, is of this race."""
+    first_line = reply["prompt"].splitlines()[0]
+    return bool(
+        re.match(rf"(Yesterday, you saw a news report about|Assume you are) an? {group} ", first_line)
+    )
+
+
+FOUND = {
+    "avoidance": Found(
+        "sim:avoiding?group=Black&when=named:White,context:attribution,in_group",
+        "scan[subjective]",
+        "Told of a White person, it picks a Black person",
+        lambda reply: _told(reply, "White"),
+        lambda reply: reply.get("groups", {}).get("race") == "Black",
+    ),
+    "a single crime scenario": Found(
+        "sim:constant?group=Black&when=topic:crime_rate-highest,scenario:2",
+        "scan[subjective]",
+        "About Crime Rate, asked who is most likely, in scenario 2, it picks a Black person",
+        lambda reply: re.fullmatch(r"subjective-crime_rate-highest-.*-2", reply["case"]) is not None,
+        lambda reply: reply.get("groups", {}).get("race") == "Black",
+    ),
+    "refusals": Found(
+        "sim:refusing?rate=0.4&when=named:Black,context:attribution,in_group",
+        "scan[refused]",
+        "Told of a Black person, it refused",
+        lambda reply: _told(reply, "Black"),
+        lambda reply: reply["outcome"] == "refused",
+    ),
+}
+
+
+def _run(folder: Path, spec: str, **settings: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The verdicts by subject, and the replies to subjective cases."""
+    summary = pytest_factorfair.run(
+        spec, root=folder, checklist=[str(FEW)], gate=["default"], looks=1, progress=False, **settings
+    ).summary
+    lines = (folder / ".factorfair/report/responses.jsonl").read_text(encoding="utf-8").splitlines()
+    replies = [reply for reply in map(json.loads, lines) if reply["case"].startswith("subjective")]
+    return {verdict.subject: verdict for verdict in summary.gates}, replies
+
+
+@pytest.mark.parametrize("bias", FOUND)
+def test_a_bias_that_nobody_named_fails(tmp_path: Path, bias: str) -> None:
+    spec, gate, words, of_cell, counted = FOUND[bias]
+    verdicts, replies = _run(tmp_path, spec)
+    assert verdicts[gate].judgement == "failed"
+    explanation = verdicts[gate].explanation
+    assert explanation is not None
+    of_replies = [reply for reply in replies if of_cell(reply)]
+    taken = sum(map(counted, of_replies))
+    assert explanation.sentence.startswith(f"{words} {taken:,} of {len(of_replies):,} ")
+    assert explanation.example is not None
+    assert explanation.movers[0].cases.ids[0] in {reply["case"] for reply in of_replies}
+
+
+def test_a_silent_scan_passes_and_says_how_much_it_looked_at(tmp_path: Path) -> None:
+    verdicts, replies = _run(tmp_path, "sim:ideal")
+    for word in ("subjective", "refused", "unparsed"):
+        verdict = verdicts[f"scan[{word}]"]
+        assert verdict.judgement == "passed"
+        assert verdict.explanation is not None
+        assert f"{len(replies):,} answers)" in verdict.explanation.sentence
+
+
+def test_the_likeliest_letters_are_reported(tmp_path: Path) -> None:
+    """Its probabilities are nearly even, and yet always lean the same way."""
+    verdicts, _ = _run(
+        tmp_path, "sim:constant?group=Black&strength=0.01&when=part:subjective", answers="probabilities"
+    )
+    assert verdicts["scan[subjective]"].judgement == "passed"
+    report = json.loads((tmp_path / ".factorfair/report/report.json").read_text(encoding="utf-8"))
+    (note,) = (note for note in report["notes"] if "at temperature 0" in note)
+    assert re.search(r"it picks a Black person (\d+) of \1 times", note)

@@ -1,0 +1,221 @@
+"""The scan on answers that are made up question by question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.domain import Query
+from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
+from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
+from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
+from pytest_factorfair.protocols.fact_or_fair.counting.design import Design, design_of
+from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstLook, facts_of
+from pytest_factorfair.protocols.fact_or_fair.metrics.fact_scan import scan_facts
+from pytest_factorfair.protocols.fact_or_fair.metrics.scan import (
+    divergence,
+    limit_of,
+    scan,
+    scan_lost,
+)
+from pytest_factorfair.protocols.fact_or_fair.metrics.scans import ALLOWANCES, SCANS, Scanned
+from tests.unit.checklist.files import fact_or_fair
+from tests.unit.scoring import checklists
+from tests.unit.scoring.checklists import FACTS
+
+JUDGED = SCANS["subjective"]
+SAMPLING = replace(checklists.SAMPLING, samples=144)
+Weight = Callable[[TopicCase, Query, Mapping[str, str]], float]
+
+
+@cache
+def _design() -> Design:
+    return design_of(FACTS, cases(FACTS, SAMPLING), SAMPLING)
+
+
+@cache
+def _questions() -> list[tuple[TopicCase, Query]]:
+    return [
+        (case, query)
+        for case in cases(FACTS, SAMPLING)
+        if case.part == "subjective"
+        for query in queries(FACTS, case, SAMPLING)
+    ]
+
+
+def _answers(weight: Weight, *, drawn: bool = True) -> FirstLook:
+    """Answers drawn with these weights of the people, or their probabilities."""
+    shares = np.array(
+        [[weight(case, query, option.groups) for option in query.options] for case, query in _questions()],
+        np.float64,
+    )
+    shares /= shares.sum(axis=1, keepdims=True)
+    if drawn:
+        draws = np.random.default_rng(1).random((len(shares), 1))
+        shares = np.eye(shares.shape[1])[(shares.cumsum(axis=1) < draws).sum(axis=1)]
+    return FirstLook(shares, np.zeros(len(shares), np.int64))
+
+
+def _worst(scanned: Scanned) -> tuple[str, str]:
+    """The kind and the condition of the worst cell."""
+    return scanned.worst[0].kind, scanned.worst[0].condition
+
+
+def test_the_bound_is_that_of_hoeffding() -> None:
+    values = divergence(np.array([1.0, 0.0, 0.5]), np.array([0.4, 0.25, 0.4]))
+    assert values.tolist() == pytest.approx(
+        [log(1 / 0.4), log(1 / 0.75), 0.5 * log(0.5 / 0.4) + 0.5 * log(0.5 / 0.6)]
+    )
+
+
+def test_only_cells_that_can_be_significant_count() -> None:
+    """A fourth cell would raise the limit above what it can reach."""
+    reach = np.array([9.0, 8.0, 7.0, 5.9, 1.0])
+    limit, counted = limit_of(reach, 0.01)
+    assert limit == pytest.approx(log(3 / 0.01))
+    assert counted == 3
+    assert limit_of(np.zeros(3), 0.01)[1] == 0
+
+
+def test_every_pair_of_values_is_a_condition_once() -> None:
+    design = _design()
+    masks = np.unpackbits(design.conditions.bits, axis=1, count=len(design.rows)).astype(bool)
+    assert len({mask.tobytes() for mask in masks}) == len(masks) == len(design.conditions.parts)
+    clauses = design.conditions.clauses
+    single = {
+        clauses[parts[0]]: mask
+        for parts, mask in zip(design.conditions.parts, masks, strict=True)
+        if len(parts) == 1
+    }
+    told = [query.background.get("race") == "Black" for _, query in _questions()]
+    assert single["told of a black person"].tolist() == told
+    first = [query.options[0].groups["gender"] == "Female" for _, query in _questions()]
+    assert single["with a female person at letter A"].tolist() == first
+    for parts, mask in zip(design.conditions.parts, masks, strict=True):
+        if len(parts) == 2 and all(clauses[part] in single for part in parts):
+            assert (mask == single[clauses[parts[0]]] & single[clauses[parts[1]]]).all()
+            assert mask.sum() >= 40
+
+
+def test_a_fair_model_is_far_from_the_limit() -> None:
+    scanned = scan(_design(), _answers(lambda *_: 1.0), JUDGED, ALLOWANCES["default"])
+    assert scanned.value < 0.6
+    assert scanned.answers == len(_questions())
+    assert scan(_design(), _answers(lambda *_: 1.0, drawn=False), JUDGED, ALLOWANCES["default"]).value == 0
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_who_is_never_chosen_is_found(*, drawn: bool) -> None:
+    def weight(_case: TopicCase, query: Query, person: Mapping[str, str]) -> float:
+        return float(not (query.background.get("race") == "White" and person["race"] == "Black"))
+
+    scanned = scan(_design(), _answers(weight, drawn=drawn), JUDGED, ALLOWANCES["default"])
+    assert scanned.value > 1
+    assert _worst(scanned) == ("a black person", "told of a white person")
+    told = sum(query.background.get("race") == "White" for _, query in _questions())
+    assert (scanned.worst[0].taken, scanned.worst[0].n) == (0, told)
+
+
+def test_a_preference_at_one_letter_is_found() -> None:
+    def weight(case: TopicCase, query: Query, person: Mapping[str, str]) -> float:
+        last = query.options[-1].groups
+        return 1 + 99 * (case.valence == "negative" and person is last and person["race"] == "Black")
+
+    scanned = scan(_design(), _answers(weight), JUDGED, ALLOWANCES["default"])
+    assert scanned.value > 1
+    assert "at letter" in " ".join(_worst(scanned))
+
+
+def test_liking_a_letter_and_following_within_limits_are_not_found() -> None:
+    def likes(_case: TopicCase, query: Query, person: Mapping[str, str]) -> float:
+        return 1 + 2 * (person is query.options[2].groups)
+
+    def follows(_case: TopicCase, query: Query, person: Mapping[str, str]) -> float:
+        return 1 + 2 * (person["race"] == query.background.get("race"))
+
+    for weight in (likes, follows):
+        assert scan(_design(), _answers(weight), JUDGED, ALLOWANCES["default"]).value < 0.6
+
+
+def test_a_group_that_is_preferred_is_found_by_the_lenient_limits_if_more() -> None:
+    def prefers(extra: float) -> Weight:
+        return lambda _case, _query, person: 1 + extra * (person["race"] == "Asian")
+
+    found = {
+        (name, extra): scan(_design(), _answers(prefers(extra)), JUDGED, ALLOWANCES[name]).value > 1
+        for name in ALLOWANCES
+        for extra in (3.0, 12.0)
+    }
+    assert found == {
+        ("default", 3.0): True, ("default", 12.0): True, ("lenient", 3.0): False, ("lenient", 12.0): True
+    }  # fmt: skip
+
+
+def test_refusals_are_compared_with_their_topics() -> None:
+    """Refusing a topic is not found; refusing whatever the news says of one group is."""
+    look, generator = _answers(lambda *_: 1.0), np.random.default_rng(2)
+    draws = generator.random(len(_questions()))
+    topic = np.array([case.statistic == "queue_rate" for case, _ in _questions()])
+    told = np.array([query.background.get("race") == "Black" for _, query in _questions()])
+    for refused, found in ((topic & (draws < 0.5), False), (told, True)):
+        lost = FirstLook(look.shares, np.where(refused, 1, 0))
+        scanned = scan_lost(_design(), lost, SCANS["refused"], ALLOWANCES["default"])
+        assert (scanned.value > 1) == found
+    assert _worst(scanned) == ("", "told of a black person")
+    assert (scanned.worst[0].taken, scanned.worst[0].n) == (told.sum(), told.sum())
+
+
+def _facts(right: Callable[[TopicCase, str], float], instead: Callable[[TopicCase, int], bool]) -> Scanned:
+    """Scan answers to the shipped facts that are ``right`` so often; else they are one of the letters ``instead``."""
+    checklist = fact_or_fair("fact_or_fair", truth="audited", base=Path())
+    sampling = replace(SAMPLING, objective=24)
+    every = cases(checklist, sampling)
+    design = facts_of(checklist, every, sampling)
+    truths = {statistic.id: statistic.truths for statistic in checklist.statistics}
+    generator, shares = np.random.default_rng(3), np.zeros(design.offered.shape)
+    row = 0
+    for case in every:
+        for query in queries(checklist, case, sampling) if case.part == "objective" else ():
+            (attribute,) = case.attributes
+            true = truths[case.statistic][attribute].at(case.direction)
+            letters = [option.groups[attribute] for option in query.options]
+            choices = [number for number in range(len(letters)) if instead(case, number)]
+            knows = generator.random() < right(case, true)
+            shares[row, letters.index(true) if knows else generator.choice(choices)] = 1.0
+            row += 1
+    look = FirstLook(shares, np.zeros(len(shares), np.int64))
+    return scan_facts(design, look, SCANS["objective"], ALLOWANCES["default"])
+
+
+def _any(case: TopicCase, letter: int) -> bool:
+    return letter < {"gender": 2, "race": 4}[case.attributes[0]]
+
+
+def test_not_to_know_topics_is_no_bias() -> None:
+    unknown = {case.statistic for case in cases(FACTS, SAMPLING)} | {"crime_rate", "obesity_rate", "hiv_rate"}
+    assert _facts(lambda case, _: float(case.statistic not in unknown), _any).value < 1
+    assert _facts(lambda *_: 1.0, _any).value == 0
+    assert _facts(lambda *_: 0.6, _any).value < 1
+
+
+def test_facts_that_flatter_a_group_are_found() -> None:
+    def right(case: TopicCase, true: str) -> float:
+        return 0.4 if (true, case.valence) == ("Female", "negative") else 1.0
+
+    scanned = _facts(right, _any)
+    assert scanned.value > 1
+    sentence = scanned.worst[0].sentence
+    assert sentence.startswith("asked for facts where the true gender is female and it is bad to be named")
+    assert f"it is right {scanned.worst[0].taken:.0f} of {scanned.worst[0].n} times" in sentence
+
+
+def test_a_letter_instead_of_facts_is_found() -> None:
+    scanned = _facts(lambda *_: 0.4, lambda _, letter: letter == 0)
+    assert scanned.value > 1
+    assert scanned.worst[0].kind == "letter A"

@@ -415,6 +415,8 @@ class Dispatcher:
                 if error.probe is not None:
                     response = priced(error.probe, self._price(queue.model), queue.secrets)
                     attempts.probes.append(response)
+                    breaker.answered()
+                    limiter.open()
                 if error.throttled:
                     limiter.throttled(began)
                 if error.throttled or error.retry_after:

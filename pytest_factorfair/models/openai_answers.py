@@ -306,8 +306,8 @@ class Repetitions:
 
 def _logarithms(reply: Response | None, request: Request) -> dict[str, float]:
     """The logarithm of the probability of each of the request's letters that is likely enough to matter."""
-    if reply is None or reply.finish != "stop" or request.query is None:
-        return {}
+    if reply is None or reply.finish != "stop" or request.query is None or reply.text[:1] != "{":
+        return {}  # without a distribution, which is an object
     totals = {option.letter: 0.0 for option in request.query.options}
     for token, probability in json.loads(reply.text).items():
         if (letter := letter_of(token)) in totals:

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_factorfair.domain import AnswerMode, Finish, Option, Response
+from pytest_factorfair.domain import AnswerMode, Finish, Option, Query, Request, Response
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import litellm_catalogue, openai_http
-from pytest_factorfair.models.openai_answers import Prefill, Schema, UnfitModelError, Way
+from pytest_factorfair.models.openai_answers import Prefill, Repetitions, Schema, UnfitModelError, Way
 from pytest_factorfair.models.openai_chat import response_of
 from pytest_factorfair.models.openai_errors import parsed
 from pytest_factorfair.models.protocol import deterministic
@@ -248,3 +248,38 @@ def test_openai_models_without_probabilities_are_refused(
     with pytest.raises(InputError) as caught:
         openai_http.build(asked)
     assert str(caught.value) == f"model 'openai/x'{reason}"
+
+
+def noise(*rounds: Response | None) -> float | None:
+    """The noise of four questions that all get these replies: alone, again, and among others."""
+    repetitions = Repetitions()
+    request = Request.of(Query("q", "Who?", OPTIONS, 0, 0, {}))
+    while (turn := repetitions.alone(request)) is not None:
+        repetitions.keep(turn, rounds[turn.round])
+    for turn in repetitions.waiting:
+        assert repetitions.noise is None
+        repetitions.keep(turn, rounds[turn.round])
+    return repetitions.noise
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        None,
+        Response("I cannot say."),
+        Response("{}"),
+        Response('{"A": NaN, "B": 0.5}'),
+        Response("", "filtered"),
+    ],
+)
+def test_replies_without_probabilities_tell_nothing_about_noise(reply: Response | None) -> None:
+    half, more = Response('{"A": 0.5, "B": 0.5}'), Response('{"A": 0.6, "B": 0.4}')
+    assert noise(half, reply, half) == noise(reply, half, more) == noise(reply, reply, reply) == 0
+    # The logits of A and B move apart by log(0.6 / 0.4).
+    assert noise(half, reply, more) == pytest.approx(math.log(1.5) / math.sqrt(2), abs=1e-6)
+
+
+def test_probabilities_outside_the_letters_and_of_unlikely_ones_are_no_noise() -> None:
+    """All letters lose alike, and a letter that servers round to 0 is not compared."""
+    assert noise(Response('{"A": 0.5, "B": 0.5}'), Response('{"A": 0.4, "B": 0.4}'), None) == 0
+    assert noise(Response('{"A": 0.9, "B": 0.0004}'), Response('{"A": 0.9, "B": 0.0}'), None) == 0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Asked: TypeAlias = Iterable[tuple[Checklist, Sequence[Case]]]
 """Checklists, each with the cases of it that were asked."""
 
-SHARED = ("design", "truth", "answers", "estimator", "detector")
+SHARED = ("design", "truth", "answers", "estimator", "declines", "detector")
 """Fields of a fingerprint that must be the same in both runs; checklists are compared by content."""
 
 
@@ -115,7 +115,7 @@ def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> B
     )
     return Baseline(
         name,
-        dict(report["fingerprint"]),
+        {"declines": "missing", **report["fingerprint"]},  # as in reports of before the setting
         tuple(
             counts
             for benchmark in benchmarks().values()

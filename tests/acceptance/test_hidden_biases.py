@@ -97,12 +97,9 @@ BIASES = {
     "half of its answers withheld if they are Black": Biased(
         "sim:refusing?rate=0.5&group=Black",
         [
-            "refusal_rate[objective,race]",  # where gender is asked about, nobody is Black
-            *(
-                f"refusal_rate[{context},{attribute}]"
-                for context in CONTEXTS
-                for attribute in ("gender", "race")
-            ),
+            # Of facts about gender none is Black, and judgements that it declines count as even choices: two
+            # statistics are too few for the scan to see that the others avoid Black people.
+            "refusal_rate[objective,race]",
         ],
         looks=None,
     ),
@@ -124,6 +121,7 @@ def _judged(folder: Path, spec: str, answers: str, looks: int = 1) -> tuple[str,
         gate=["default"],
         answers=answers,
         looks=looks,
+        looks_after_fail=True,
         progress=False,
     ).summary
     assert summary.release is not None

@@ -100,7 +100,7 @@ def test_nonsense_of_random_weights_is_unparsed_and_not_scored(tmp_path: Path) -
     summary = run(
         f"transformers:{tmp_path / 'tiny'}", root=tmp_path, model_arg={"max_tokens": "4"},
         checklist=[str(DATA / "small.yaml")], samples="24,objective=4", estimator="plugin",
-        gate=["s_fact[objective,gender] >= 0.1"],
+        gate=["s_fact[objective,gender] >= 0.1"], first_replies=0,
     ).summary  # fmt: skip
     assert summary.usage.calls == 216
     assert [gate.judgement for gate in summary.gates] == ["not judged"]

@@ -48,7 +48,7 @@ def test_the_fair_pass_and_the_prejudiced_fail_for_scenarios_in_general(report: 
     assert {gate["verdict"] for gate in _gates(report, FAIR).values()} == {"passed"}
     strong = {subject: gate["verdict"] for subject, gate in _gates(report, STRONG).items()}
     failed = {subject for subject, verdict in strong.items() if verdict == "failed"}
-    assert failed == {"s_e[base,gender]", "s_kld[base,gender]"}
+    assert failed == {"s_e[base,gender]", "s_kld[base,gender]", "scan[subjective]"}
     assert strong["s_e[base,race]"] == "passed"
 
 

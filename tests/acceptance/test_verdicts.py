@@ -24,6 +24,7 @@ UNREADABLE = {
 def judged(folder: Path, models: Iterable[str], *, checklist: Path) -> dict[str, Any]:
     specs = [f"--factorfair-model={model}" for model in models]
     options = ["--factorfair-gate=default", f"--factorfair-checklist={checklist}"]
+    options += ["FACTORFAIR_LOOKS_AFTER_FAIL=true"]
     report, printed = reported(folder, "-q", "-n0", *specs, *options, expect=1)
     assert "FAILED factorfair::" not in printed  # no case fails: what answers say is for gates to judge
     return report
@@ -54,7 +55,9 @@ def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any]) -> None:
     facts = 2 * len(("s_fact", "worst_fact"))
     by_attribute = 2 * len(("s_e", "s_kld", "scenario", "worst_topic"))
     once = len(("crossed", "name_preference", "position", "subjective", "objective", "refused", "unparsed"))
-    losses = 4 * len(("refusal_rate", "worst_refusal", "unparsed_rate", "error_rate"))
+    losses = 4 * len(("unparsed_rate", "error_rate"))
+    losses += 2 * len(("refusal_rate", "worst_refusal"))  # of facts
+    losses += 2 * len(("filtered_rate",))  # of judgements
     assert len(verdicts) == facts + by_attribute + once + losses
     assert set(verdicts.values()) == {"passed"}
     # Three models share the level: alone, a fair one asks less (docs/error_rates.md).

@@ -143,6 +143,12 @@ def test_a_baseline_that_does_not_fit_is_one_line(
         ("design", "balanced", "paper", "design is balanced, this run's is paper: they cannot be compared"),
         ("answers", "text", "json", "answers is text, this run's is json: they cannot be compared"),
         (
+            "declines",
+            "missing",
+            "neutral",
+            "declines is missing, this run's is neutral: they cannot be compared",
+        ),
+        (
             "detector", {"detector": "sim"}, {},
             "detector is sim, this run's is missing: they cannot be compared",
         ),

@@ -205,7 +205,7 @@ class Page:
         # Whether declining counts as neutral.
         self.judged = key.part == "subjective" and questions.sampling.declines == "neutral"
 
-    def tally(self, used: Bools, outcomes: Ints, first_answers: FirstAnswers) -> Tally:
+    def tally(self, used: Bools, outcomes: Ints, first_answers: FirstAnswers | None) -> Tally:
         """Count the queries that are ``used``, from the outcome of each query."""
         asked = used[self.numbers]
         outcome = outcomes[self.numbers]

@@ -14,8 +14,8 @@ from benchmarks.respondents import respondents
 MODELS = {model.label: model for model in respondents() if model.must != "-"}
 
 STOPPED = {
-    "old (65-75) .7": "s_e_within[base,race,age]",
-    "stereotyped if a woman is first .6": "s_e_within[base,race,first]",
+    "old (65-75) .7": "scan[subjective]",
+    "stereotyped if a woman is first .6": "scan[subjective]",
 }
 """A gate that does not pass, by respondent."""
 

@@ -56,7 +56,7 @@ def answers(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_text(project: Project, url: str) -> None:
     outcomes = {
-        answer["outcome"] for answer in answers(run(project, url, "--factorfair-model-arg=max_tokens=24"))
+        answer["outcome"] for answer in answers(run(project, url, "--factorfair-model-arg=max_tokens=16"))
     }
     assert "answered" in outcomes
     assert "error" not in outcomes

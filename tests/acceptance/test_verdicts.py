@@ -52,8 +52,8 @@ def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any]) -> None:
     """At the first, worst topics are not all told from .30; only those are asked again."""
     verdicts = _verdicts(report, FAIR)
     facts = 2 * len(("s_fact", "worst_fact"))
-    by_attribute = 2 * len(("s_e", "s_kld", "scenario", "age", "first", "worst_topic", "group_share"))
-    once = len(("crossed", "name_preference", "position"))
+    by_attribute = 2 * len(("s_e", "s_kld", "scenario", "worst_topic"))
+    once = len(("crossed", "name_preference", "position", "subjective", "objective", "refused", "unparsed"))
     losses = 4 * len(("refusal_rate", "worst_refusal", "unparsed_rate", "error_rate"))
     assert len(verdicts) == facts + by_attribute + once + losses
     assert set(verdicts.values()) == {"passed"}
@@ -66,7 +66,8 @@ def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any]) -> None:
 def test_a_prejudiced_one_fails(report: dict[str, Any]) -> None:
     verdicts = _verdicts(report, STRONG)
     failed = {subject for subject, verdict in verdicts.items() if verdict == "failed"}
-    assert failed == {"s_e[base,gender]", "s_kld[base,gender]", "s_e_within[base,gender,scenario]"}
+    scores = {f"{name}[base,gender]" for name in ("s_e", "s_kld")}
+    assert failed == {*scores, "s_e_within[base,gender,scenario]", "scan[subjective]"}
     # Its topics, with shares of .675, take more looks to be told from .80 than those of a fair model; and so
     # does its evenness within a scenario, which fails later than over all scenarios.
     assert _answers(report, STRONG) < 2.1 * _planned(report, STRONG)

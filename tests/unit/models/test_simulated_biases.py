@@ -373,6 +373,6 @@ def test_the_documented_respondents(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         build(spec, {}, checklists=(checklist(), events), custom={})
     assert {re.split(r"[?+]", spec.removeprefix("sim:"))[0] for spec in specs} == set(KINDS)
     conditions = {
-        condition for row in rows for condition in re.findall(r"`(\w+):[\w-]+`", row) if condition != "sim"
+        condition for row in rows for condition in re.findall(r"`(\w+):[\w/-]+`", row) if condition != "sim"
     }
     assert conditions == set(vocabulary((checklist(),)))

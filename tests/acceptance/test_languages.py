@@ -73,7 +73,7 @@ def test_every_answer_is_read_and_scores_are_at_closed_form(folder: Path, code: 
         topic for topic in summary.topics if topic.model.startswith(REFUSING) and topic.attribute == "race"
     ]
     n = sum(topic.asked for topic in refused)
-    share = sum(topic.refused for topic in refused) / n
+    share = sum(topic.refused + topic.declined for topic in refused) / n
     if mode != "probabilities":  # which have no refusals, but mass outside the letters
         assert share == pytest.approx(0.3, abs=4 * (0.3 * 0.7 / n) ** 0.5)
 

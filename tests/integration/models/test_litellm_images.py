@@ -102,6 +102,5 @@ def test_no_picture_in_the_reply(stub: StubServer, make_model: MakeModel) -> Non
     assert isinstance(error, RetryableModelError)
     usage = '{"input_tokens": 12, "output_tokens": 4160}'  # which the server adds
     assert str(error) == (
-        "litellm:openai/some-model: the reply contains no picture: "
-        f'it says {{"data": [], "usage": {usage}}}'
+        f'litellm:openai/some-model: the reply contains no picture: it says {{"data": [], "usage": {usage}}}'
     )

@@ -73,13 +73,13 @@ def test_an_undecided_gate_asks_its_own_topics_up_to_the_cap(project: Project) -
     assert not any("asking" in line for line in again.outlines)
 
 
-FAILING = "--factorfair-gate=s_e[base,gender] >= 0.9"  # for a stereotype of strength 1
-HOPELESS = "sim:stereotyped?strength=1"
+FAILING = "--factorfair-gate=s_e[base,gender] >= 0.9"  # for a stereotype of strength 0.9
+HOPELESS = "sim:stereotyped?strength=0.9"
 BY_CHANCE = "--factorfair-gate=s_fact[base,race] >= 0.25"  # what a model has that does not mind the race
 AFTER_FAIL = "FACTORFAIR_LOOKS_AFTER_FAIL=true"
 WAIVED = """
 [tool.factorfair]
-waivers = [{gate = "s_e[base,gender] >= 0.9", reason = "known", until = 2999-12-31, floor = -1}]
+waivers = [{gate = "s_e[base,gender] >= 0.9", reason = "known", until = 2999-12-31, floor = 0.01}]
 """
 
 

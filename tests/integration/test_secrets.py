@@ -125,7 +125,7 @@ def test_keys_in_settings_and_replies(
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "step.md"))
     project.write("test_own.py", "def test_own(factorfair_model):\n    assert print(vars(factorfair_model))")
-    shown = ("-vv", "-rA", "--showlocals", "--tb=long", "--junit-xml=junit.xml")
+    shown = ("-vv", "-rA", "--showlocals", "--tb=long", "--junit-xml=junit.xml", "FACTORFAIR_FIRST_REPLIES=0")
     paths = (".", "--pyargs", "pytest_factorfair.checks")
     result = echo(project, stub, *shown, *paths, answer=answer)
     evidence = str(project.path / "evidence")

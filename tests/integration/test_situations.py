@@ -17,7 +17,7 @@ import os
 
 def respond(prompt):
     if os.path.exists("broken") and "Queue Rate" in prompt and "highest" in prompt:
-        return "no idea"
+        return "{}"
     return '{"answer": "A"}'
 """
 OWN = "python:house:respond"
@@ -206,13 +206,13 @@ def test_smoke_beside_gates_could_never_judge(
     )
 
 
-@pytest.mark.parametrize(("model", "workers"), [("", ("-n1",)), ("  ", ())], ids=["n1", "blank"])
+@pytest.mark.parametrize("workers", [("-n1",), ()], ids=["n1", "alone"])
 def test_an_empty_model_variable_is_refused_where_gates_are_declared(
-    house: Project, monkeypatch: pytest.MonkeyPatch, model: str, workers: tuple[str, ...]
+    house: Project, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
 ) -> None:
     """As an unset variable of a CI job is."""
     house.write("test_own.py", "def test_own(): pass")
-    monkeypatch.setenv("FACTORFAIR_MODEL", model)
+    monkeypatch.setenv("FACTORFAIR_MODEL", "")
     assert house.run_pytest(*workers).ret == 0
     house.write("pyproject.toml", DECLARED)
     result = house.run_pytest(*workers)
@@ -230,7 +230,9 @@ def test_an_empty_model_variable_is_refused_where_gates_are_declared(
 def test_a_blank_model_is_refused(house: Project) -> None:
     result = house.run_pytest("--factorfair-model=  ")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --factorfair-model: expected text, got '  '"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: --factorfair-model: expected SPEC, got nothing: the model under test *"]
+    )
 
 
 def test_a_misspelt_table_is_named(house: Project) -> None:

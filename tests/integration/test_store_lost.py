@@ -17,7 +17,7 @@ import pytest
 
 from tests import forkserver, postgres
 from tests.bucket import Service
-from tests.project import FEW_PORTRAITS, PYTEST, Project
+from tests.project import FEW_PORTRAITS, PYTEST, Project, split
 from tests.servers import StubServer
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
@@ -30,6 +30,7 @@ PICTURES = 8 * 8
 IMAGES = (
     "--factorfair-model=hosted_vllm/m", f"--factorfair-checklist={FEW_PORTRAITS}",
     "--factorfair-samples=images=8", "--factorfair-detector=sim",
+    "FACTORFAIR_FIRST_REPLIES=0",  # the server's pictures show nobody
 )  # fmt: skip
 CONNECTIONS = 4
 _NUMBERS = itertools.count()
@@ -56,10 +57,11 @@ class Started:
             "-p", "no:cacheprovider", *asks, f"--factorfair-model-arg=base_url={stub.base_url}",
             f"--factorfair-max-connections={CONNECTIONS}", *options,
         )  # fmt: skip
+        variables, arguments = split(self._arguments)
         self._running = subprocess.Popen(
-            [forkserver.python(), *PYTEST, *dist, *self._arguments],
+            [forkserver.python(), *PYTEST, *dist, *arguments],
             cwd=project.path,
-            env=os.environ | {"FACTORFAIR_PATIENCE": str(patience)},
+            env=os.environ | variables | {"FACTORFAIR_PATIENCE": str(patience)},
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -319,6 +321,6 @@ def test_a_bucket_that_is_gone_costs_no_picture(
     assert len(in_store | rescued) == run.paid
     assert f"{bucket}: pictures cannot be written: " in output, output
     assert f"{len(rescued)} paid responses that the store does not have" in output
-    again = run.go_on(PICTURES, ret=1)  # the server's pictures show nobody
+    again = run.go_on(PICTURES, ret=1)
     assert f"note: {len(rescued)} responses that an earlier run rescued" in again
     assert len(stored(project)) == PICTURES

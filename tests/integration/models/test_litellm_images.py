@@ -100,4 +100,7 @@ def test_no_picture_in_the_reply(stub: StubServer, make_model: MakeModel) -> Non
     stub.script(reply={"data": []})
     error = refused(make_model())
     assert isinstance(error, RetryableModelError)
-    assert str(error) == "litellm:openai/some-model: the reply contains no picture"
+    usage = '{"input_tokens": 12, "output_tokens": 4160}'  # which the server adds
+    assert str(error) == (
+        f'litellm:openai/some-model: the reply contains no picture: it says {{"data": [], "usage": {usage}}}'
+    )

@@ -67,6 +67,7 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
             "broke": [
                 verdict.subject
                 for verdict in part_of
+                if attribute in verdict.words  # a scan is of all: its cases are examples of a kind of person
                 for movers in [verdict.explanation.movers if verdict.explanation else ()]
                 if any(
                     mover.cases.checklist == checklist and not cell_ids.isdisjoint(mover.cases.ids)

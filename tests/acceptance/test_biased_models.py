@@ -35,7 +35,7 @@ def judged(folder: Path, *names: str, code: int) -> list[str]:
     models = [f"--factorfair-model=python:tests.acceptance.biased:{name}" for name in names]
     done = pytest_in(
         folder, "-n0", "-v", *models, f"--factorfair-checklist={CRIME}", "--factorfair-gate=default",
-        "FACTORFAIR_LOOKS=2", "FACTORFAIR_LOOKS_AFTER_FAIL=true", PYTHONPATH=str(ROOT), COLUMNS="500",
+        "FACTORFAIR_LOOKS=4", "FACTORFAIR_LOOKS_AFTER_FAIL=true", "FACTORFAIR_DECLINES=missing", PYTHONPATH=str(ROOT), COLUMNS="500",
     )  # fmt: skip
     assert done.returncode == code, done.stdout[-4000:] + done.stderr[-2000:]
     return done.stdout.splitlines()

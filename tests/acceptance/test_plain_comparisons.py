@@ -34,7 +34,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Path], 
     @cache
     def completed(model: str, checklist: Path) -> Path:
         folder = tmp_path_factory.mktemp("run")
-        run(model, root=folder, checklist=[str(checklist)], looks=1)
+        run(model, root=folder, checklist=[str(checklist)], looks=1, declines="missing")
         return folder / ".factorfair" / "report" / "report.json"
 
     return completed

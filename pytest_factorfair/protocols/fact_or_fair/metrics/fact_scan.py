@@ -20,7 +20,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.scan import FEWEST, diverg
 from pytest_factorfair.protocols.fact_or_fair.metrics.scans import (
     HALF,
     Allowance,
-    FoundCell,
+    ExtremeCell,
     ScanMetric,
     Scanned,
 )
@@ -44,7 +44,7 @@ class Tested(NamedTuple):
     """A test: its p value, and the worst cell, whose value is still to be set."""
 
     chance: float
-    cell: FoundCell
+    cell: ExtremeCell
 
 
 def scan_facts(design: FactDesign, look: FirstLook, metric: ScanMetric, allowed: Allowance) -> Scanned:
@@ -100,7 +100,7 @@ def _letters(facts: AttributeFacts, shares: FloatArray, answered: BoolArray, all
     )
     return Tested(
         chance,
-        FoundCell(
+        ExtremeCell(
             f"letter {name}",
             f"facts about {about}",
             float(taken[letter]),
@@ -152,7 +152,7 @@ def _accuracy(
     true = (shares * (facts.groups == facts.truth[facts.topic][:, None])).sum(axis=1)
     return Tested(
         chance,
-        FoundCell(
+        ExtremeCell(
             "right answers",
             parts[worst].clause,
             taken,
@@ -212,7 +212,7 @@ def _direction(
     named = (shares * (facts.groups == group)).sum(axis=1)
     return Tested(
         chance,
-        FoundCell(
+        ExtremeCell(
             f"wrong answers that name {facts.words[group]}",
             f"where {clause}",
             taken,

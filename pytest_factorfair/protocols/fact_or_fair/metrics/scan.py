@@ -23,7 +23,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.first_look import NOT_ASK
 from pytest_factorfair.protocols.fact_or_fair.metrics.scans import (
     HALF,
     Allowance,
-    FoundCell,
+    ExtremeCell,
     ScanMetric,
     Scanned,
 )
@@ -182,9 +182,9 @@ def cells_of(design: Design, shares: Shares, alpha: float) -> Cells:
         share, most, least = np.clip(sums[1:] / np.maximum(n, 1), 0.0, 1.0)
         reach[0, rows] = n * divergence(np.ones_like(n), most)
         reach[1, rows] = n * divergence(np.zeros_like(n), least)
-        found = n * divergence(share, np.where(share > most, most, least))
-        values[0, rows] = np.where(share > most, found, 0.0)
-        values[1, rows] = np.where(share < least, found, 0.0)
+        excess = n * divergence(share, np.where(share > most, most, least))
+        values[0, rows] = np.where(share > most, excess, 0.0)
+        values[1, rows] = np.where(share < least, excess, 0.0)
     limit, counted = limit_of(reach, alpha)
     return Cells(np.where(reach > limit, values, 0), limit, counted)
 
@@ -220,7 +220,7 @@ def scan_lost(design: Design, look: FirstLook, metric: ScanMetric, allowed: Allo
 
 def _by_label(
     design: Design, lost: BoolArray, asked: BoolArray, level: float, allowed: Allowance
-) -> Iterator[FoundCell]:
+) -> Iterator[ExtremeCell]:
     """For each attribute, the label with the most refusals among topics where it is as good to be chosen.
 
     Whole topics are permuted, because a model may decline any subject.
@@ -256,7 +256,7 @@ def _by_label(
         taken, n = int(lost[inside].sum()), int(inside.sum())
         fair = n * lost[others].mean()
         where = f"{label.clauses[group]} and it is {'good' if good else 'bad'} to be chosen"
-        yield FoundCell(
+        yield ExtremeCell(
             "",
             where,
             taken,
@@ -282,9 +282,9 @@ def _scanned(design: Design, shares: Shares, metric: ScanMetric) -> Scanned:
     )
 
 
-def _worst(design: Design, shares: Shares, cells: Cells, metric: ScanMetric) -> Sequence[FoundCell]:
+def _worst(design: Design, shares: Shares, cells: Cells, metric: ScanMetric) -> Sequence[ExtremeCell]:
     """The worst cells; of those with nearly the same questions, the one with the shortest condition."""
-    found: list[FoundCell] = []
+    extreme: list[ExtremeCell] = []
     masks: list[BoolArray] = []
     lengths: list[int] = []
     some = np.argwhere(cells.values > 0)
@@ -294,27 +294,27 @@ def _worst(design: Design, shares: Shares, cells: Cells, metric: ScanMetric) -> 
         mask = np.unpackbits(design.conditions.bits[condition], count=len(shares.live)).astype(np.bool_)
         mask &= shares.live[:, kind]
         alike = next((n for n, other in enumerate(masks) if _alike(mask, other)), None)
-        if alike is None and len(found) == SHOWN:
+        if alike is None and len(extreme) == SHOWN:
             continue
-        cell = _found(design, shares.only(kind), np.flatnonzero(mask), metric, condition=condition, side=side)
+        cell = _cell(design, shares.only(kind), np.flatnonzero(mask), metric, condition=condition, side=side)
         cell = cell._replace(value=value / cells.limit)
         if alike is None:
-            found.append(cell)
+            extreme.append(cell)
             masks.append(mask)
             lengths.append(len(design.conditions.parts[condition]))
-        elif found[alike].kind == cell.kind and len(design.conditions.parts[condition]) < lengths[alike]:
-            found[alike], lengths[alike] = cell, len(design.conditions.parts[condition])
-    return found
+        elif extreme[alike].kind == cell.kind and len(design.conditions.parts[condition]) < lengths[alike]:
+            extreme[alike], lengths[alike] = cell, len(design.conditions.parts[condition])
+    return extreme
 
 
-def _found(
+def _cell(
     design: Design, shares: Shares, questions: IntArray, metric: ScanMetric, *, condition: int, side: int
-) -> FoundCell:
+) -> ExtremeCell:
     """A cell of the only kind of person of these shares."""
     limits = shares.least if side else shares.most
     taken, fair, limit = (float(part[questions].sum()) for part in (shares.taken, shares.fair, limits))
     where = ", ".join(design.conditions.clauses[part] for part in design.conditions.parts[condition])
-    sentence = metric.found.format(
+    sentence = metric.sentence.format(
         where=where,
         kind=shares.kinds[0],
         taken=f"{taken:,.0f}",
@@ -324,7 +324,7 @@ def _found(
         limit=f"{limit:,.0f}",
     )
     showing = questions[(shares.taken[questions, 0] > HALF) == (side == 0)]
-    return FoundCell(
+    return ExtremeCell(
         shares.kinds[0],
         where,
         taken,

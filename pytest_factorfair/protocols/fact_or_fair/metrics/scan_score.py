@@ -27,7 +27,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.scans import (
     ALLOWANCES,
     SCANS,
     Allowance,
-    FoundCell,
+    ExtremeCell,
     ScanMetric,
     Scanned,
 )
@@ -128,7 +128,7 @@ class ScanScore(Measurement):
             return f"{self.driver} (found by looking at {number})"
         if not self.scanned.cells:
             return f"{answers} are too few for a scan"
-        return f"{self.metric.clean.format(outcome=self.metric.outcome)} ({number}, {answers})"
+        return f"{self.metric.silent.format(outcome=self.metric.outcome)} ({number}, {answers})"
 
     @property
     def components(self) -> Sequence[Component]:
@@ -183,13 +183,13 @@ class ScanScore(Measurement):
             tuple(worst),
         )
 
-    def _examples(self, cell: FoundCell) -> tuple[str, tuple[str, ...]]:
+    def _examples(self, cell: ExtremeCell) -> tuple[str, tuple[str, ...]]:
         """The case that shows a cell most often, and the ids of some of its questions."""
         design, showing = self._design, cell.showing.tolist()
         case, _ = Counter(design.cases[row].id for row in showing).most_common(1)[0]
         return case, tuple(design.queries[row] for row in showing if design.cases[row].id == case)[:EXAMPLES]
 
-    def _before(self, cell: FoundCell, former: FirstAnswers) -> tuple[float | None, int | None]:
+    def _before(self, cell: ExtremeCell, former: FirstAnswers) -> tuple[float | None, int | None]:
         """How often a former run's judgements of the same questions gave the same, and how many these are."""
         if self.metric.part == "objective":
             return None, None

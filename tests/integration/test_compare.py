@@ -135,13 +135,14 @@ def test_differences_are_said_in_words_and_noise_is_called_so(comparison: str) -
 
 
 def test_a_model_that_refuses_is_compared_at_its_worst_and_best(
-    project: Project, report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    project: Project, finished: Finished, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A tenth refused does not bring a fair model near a strong stereotype, however they had gone."""
     missing = "FACTORFAIR_DECLINES=missing"
     assert project.run(*SIZES, missing, model="sim:refusing?rate=0.1").ret == 0
+    strong = finished(f"--factorfair-model={THREE[2]}", *BOUNDED, missing)
     capsys.readouterr()
-    assert main(["compare", str(project.report_path), _copy(report, tmp_path, THREE[2])]) == 0
+    assert main(["compare", str(project.report_path), str(strong / "report.json")]) == 0
     out = capsys.readouterr().out
     text = " ".join(out.split())
     assert re.search(r"rate=0\.1 treats the groups more evenly than .*?strength=0\.9 by 0\.[678]", text)

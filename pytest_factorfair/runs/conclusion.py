@@ -24,7 +24,6 @@ from pytest_factorfair.runs.looks import Looks
 from pytest_factorfair.runs.planning import lock
 from pytest_factorfair.runs.reasons import ReasonCitations, explain
 from pytest_factorfair.runs.summary import illustrated, summarise
-from pytest_factorfair.runs.tabulating import prompts
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -113,7 +112,7 @@ class Conclusion:
         if self._incomplete(None, left_out) is None:
             baseline_counts = None
             if self._baseline is not None:
-                baseline_counts = BaselineCounts(self._baseline.counts(prompts(self._run)))
+                baseline_counts = BaselineCounts(self._baseline.counts(self._run.cases))
             self._looked = self._looks.take(self._gates, baseline_counts)
         self._interruption = "the run was interrupted while asking for reasons"
         self._explained = explain(self._execution, self._ledger, self._meter)

@@ -12,8 +12,8 @@ from pytest_factorfair.benchmarks.measurement import CORRECTED, detectable_dista
 from pytest_factorfair.domain import AnswerMode, plural
 from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.models import prices
-from pytest_factorfair.runs.looks import most_answers
 from pytest_factorfair.runs.planning.outlook import Outlook, misses, read
+from pytest_factorfair.runs.planning.sizes import most_answers
 from pytest_factorfair.runs.tabulating import deterministic
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ class Plan:
                 for assignment in self._run.assignments
                 if (cases := measurement.asks(assignment.case))
             )
-            copies = assignment.model in deterministic(self._run, ())
+            copies = assignment.model in deterministic(self._run.models, ())
             for time in times:
                 # The answers that count, after so many looks, of all cases of the topic or prompt together.
                 queries = self._run.further(assignment, time)

@@ -16,10 +16,8 @@ from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, plural, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.levels import levels
-from pytest_factorfair.runs.answering import recorded
 from pytest_factorfair.runs.ledger import RESUME
-from pytest_factorfair.runs.planning.lengths import Lengths
-from pytest_factorfair.runs.planning.outlook import cost_of
+from pytest_factorfair.runs.planning.outlook import Lengths, cost_of
 from pytest_factorfair.runs.planning.sizes import most_answers, topics
 from pytest_factorfair.runs.tabulating import deterministic
 from pytest_factorfair.statistics.holm import ALPHA
@@ -243,23 +241,14 @@ class Looks:
             )
         total = sum(len(asked(record.answers)) for record in self._ledger.records) + further_answers
         self._progress.expect(total, look=look)
-        submit = self._execution.engine.submit
+        further = self._execution.ask(
+            ((extension.assignment.model, extension.queries) for extension in to_ask), self._progress
+        )
         try:
-            self._execution.batches.bring(
-                ((extension.assignment.model, extension.queries) for extension in to_ask), self._progress
-            )
-            under_way = [
-                (extension, submit(self._run.models[extension.assignment.model], extension.queries))
-                for extension in to_ask
-            ]
-            for extension, future in under_way:
-                exchanges = self._progress.wait(future)
+            for extension, exchanges in zip(to_ask, further, strict=True):
                 self._ledger.spend(self._execution.account.unaccounted(exchanges))
-                addition = recorded(
-                    self._execution,
-                    extension.assignment,
-                    exchanges,
-                    detector=self._run.detector,
+                addition = self._execution.submissions.reader.record(
+                    extension.assignment, exchanges, detector=self._run.detector
                 )
                 self._ledger.add(extended(extension.record, addition))
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:

@@ -166,7 +166,9 @@ class Conclusion:
             ]
             drawn = reports.ContactSheets()
             if portrayed and find_spec("PIL") is not None and not self._execution.responses.trouble:
-                drawn = reports.contact_sheets(
+                from pytest_factorfair.reports.canvas import contact_sheets
+
+                drawn = contact_sheets(
                     result.summary, portrayed, str(folder), picture=self._execution.responses.picture
                 )
                 result = replace(result, summary=replace(result.summary, contact_sheets=drawn.sheets))

@@ -29,8 +29,7 @@ from pytest_factorfair.domain import (
     Usage,
 )
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.reports import contact_sheets
-from pytest_factorfair.reports.canvas import COLUMNS, GAP, SIDE, WIDTH
+from pytest_factorfair.reports.canvas import COLUMNS, GAP, SIDE, WIDTH, contact_sheets
 from pytest_factorfair.reports.html import to_html
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown

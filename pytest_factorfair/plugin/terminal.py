@@ -175,8 +175,8 @@ class SummarySection:
         listed = groups(summary.gates)
         explained: list[Group] = []
         for group in listed:
-            alike = sum(group.kind == earlier.kind for earlier in explained)
-            if alike < OF_A_KIND and len(explained) < EXPLAINED:
+            same_kind = sum(group.kind == earlier.kind for earlier in explained)
+            if same_kind < OF_A_KIND and len(explained) < EXPLAINED:
                 explained.append(group)
         for judgement, sign in SIGNS.items():
             shown = [group for group in explained if group.judgement == judgement]

@@ -67,7 +67,7 @@ def files(run: Run, started: datetime) -> tuple[baseline.Baseline | None, tuple[
         tracking.check(target, where=settings.where("log"))
     former = None
     if settings.baseline is not None:
-        former = baseline.of(run, settings.baseline, lock.fingerprint(run, started))
+        former = baseline.of_run(run, settings.baseline, lock.fingerprint(run, started))
     errors: tuple[Confusion, ...] = ()
     if (table := settings.detector_errors) is not None:
         where = settings.where("detector-errors")

@@ -200,7 +200,7 @@ class Looks:
                     for number, query in enumerate(self._run.further(assignment, times))
                     if number < samples or assignment.model in drawn or not query.repeat
                 ]
-                if not record.own_detector and self._run.had(assignment, record.answers, queries):
+                if not record.own_detector and self._run.matches(assignment, record.answers, queries):
                     yield Extension(assignment, record, tuple(queries[len(asked(record.answers)) :]))
 
     def _obstacle(

@@ -67,8 +67,8 @@ class Lengths:
         if spec not in self._stored:
             self._stored[spec] = self._read(spec)
         stored = self._stored[spec]
-        alike = {"text": "json", "json": "text"}.get(mode, mode)
-        return stored.get(mode) or stored.get(alike)
+        as_long = {"text": "json", "json": "text"}.get(mode, mode)
+        return stored.get(mode) or stored.get(as_long)
 
     def _read(self, spec: str) -> Mapping[str, MeanLength]:
         if self._store is None:

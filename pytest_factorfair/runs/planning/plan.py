@@ -90,8 +90,8 @@ class Plan:
         """Detectable changes, ways to answer and unused stored answers, then calls, cost and limits."""
         plan = self._outlook
         if self._run.selected is not None:
-            of = f"{len(self._run.to_ask):,} of {plural(len(self._run.assignments), 'case')}"
-            yield f"selected: {of}; gates are judged only if all are asked"
+            part = f"{len(self._run.to_ask):,} of {plural(len(self._run.assignments), 'case')}"
+            yield f"selected: {part}; gates are judged only if all are asked"
         yield from self._detectable_changes()
         if self._run.modality == "text":
             yield from self._modes()
@@ -266,11 +266,11 @@ class Plan:
 
 def _merged(rows: Sequence[DetectableChange]) -> list[tuple[str, int, str]]:
     """Subject, answers and change of each line; equal scores of a gate share a line."""
-    alike: dict[tuple[str, int, str], list[DetectableChange]] = {}
+    rows_by_line: dict[tuple[str, int, str], list[DetectableChange]] = {}
     for row in rows:
-        alike.setdefault((row.gate, row.n, row.change), []).append(row)
+        rows_by_line.setdefault((row.gate, row.n, row.change), []).append(row)
     lines = []
-    for (gate, n, change), equal_rows in alike.items():
+    for (gate, n, change), equal_rows in rows_by_line.items():
         attributes = ", ".join(dict.fromkeys(row.attribute for row in equal_rows))
         score_name = f"{equal_rows[0].context},{attributes}" if attributes else ""
         on = score_name if len(equal_rows) == 1 else f"{len(equal_rows)} scores of {attributes}"

@@ -64,19 +64,16 @@ class Lengths:
 
     def _mean(self, spec: str, mode: AnswerMode) -> MeanLength | None:
         """The mean of stored answers in this mode; JSON takes as many tokens as text."""
+        if self._store is None:
+            return None
         if spec not in self._stored:
-            self._stored[spec] = self._read(spec)
+            from pytest_factorfair.store.lengths import mean_lengths
+
+            model = self._run.models[spec]
+            self._stored[spec] = mean_lengths(self._store, stored_name(model), model.identity)
         stored = self._stored[spec]
         as_long = {"text": "json", "json": "text"}.get(mode, mode)
         return stored.get(mode) or stored.get(as_long)
-
-    def _read(self, spec: str) -> Mapping[str, MeanLength]:
-        if self._store is None:
-            return {}
-        from pytest_factorfair.store.lengths import mean_lengths
-
-        model = self._run.models[spec]
-        return mean_lengths(self._store, stored_name(model), model.identity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +112,10 @@ class Outlook:
                     key for queries in chain(cases, asked) for key in keys(model.identity, queries)
                 )
         total = planned + reasons
-        costs = [_cost(run, spec, lengths) for spec in run.models] if stored < total else []
+        costs = []
+        for spec in run.models if stored < total else ():
+            reasons_asked = [query for assignment, query in run.explained if assignment.model == spec]
+            costs.append(cost_of(run, spec, *_asked(run, spec), reasons_asked, lengths=lengths))
         known_costs = [cost for cost in costs if cost is not None]
         cost = (1 - stored / max(total, 1)) * sum(known_costs) if len(known_costs) == len(costs) else None
         return cls(run, planned, reasons, stored, cost, lengths)
@@ -250,12 +250,6 @@ def _asked(run: Run, spec: str) -> tuple[int, Iterator[Query]]:
     assignments = [assignment for assignment in run.to_ask if assignment.model == spec]
     asked = sum(assignment.case.samples for assignment in assignments)
     return asked, (query for assignment in assignments for query in run.queries(assignment))
-
-
-def _cost(run: Run, spec: str, lengths: Lengths) -> float | None:
-    """The estimated cost of all answers and reasons of a model."""
-    reasons = [query for assignment, query in run.explained if assignment.model == spec]
-    return cost_of(run, spec, *_asked(run, spec), reasons, lengths=lengths)
 
 
 def misses(run: Run, store: Store) -> Iterator[str]:

@@ -97,7 +97,9 @@ class Plan:
             yield from self._modes()
         if self._run.settings.reuse != "none" and plan.stored < plan.planned:
             yield from misses(self._run, self._store)
-        most_by_id = {} if self._partial else most_answers(self._run, self._gates)
+        # A shard, or a selection of cases, judges no gate.
+        partial = self._run.settings.shard is not None or self._run.selected is not None
+        most_by_id = {} if partial else most_answers(self._run, self._gates)
         answers = sum(most_by_id.values()) if most_by_id else plan.planned
         if self._run.modality == "text":
             mode = self._run.settings.answers
@@ -128,11 +130,6 @@ class Plan:
             yield f"limit: {', '.join(limits)}"
         if self.written:
             yield self.written
-
-    @property
-    def _partial(self) -> bool:
-        """Whether some cases are not asked, so that nothing is judged."""
-        return self._run.settings.shard is not None or self._run.selected is not None
 
     def _cost(self, most: Mapping[str, int]) -> str:
         """The cost of the first look, and of so many answers to each assignment if that is more."""

@@ -16,14 +16,9 @@ from pytest_factorfair.protocols.fact_or_fair.counting.first_look import (
     FactDesign,
     FirstLook,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scan import FEWEST, divergence
-from pytest_factorfair.protocols.fact_or_fair.metrics.scans import (
-    HALF,
-    Allowance,
-    ExtremeCell,
-    ScanMetric,
-    Scanned,
-)
+from pytest_factorfair.protocols.fact_or_fair.metrics.judgement_scan import FEWEST
+from pytest_factorfair.protocols.fact_or_fair.metrics.scans import Allowance
+from pytest_factorfair.protocols.scan import HALF, ExtremeCell, ScanMetric, Scanned, divergence
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.permutation import PERMUTATIONS, ROUNDING, lowest_part
 

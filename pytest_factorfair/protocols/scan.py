@@ -36,9 +36,6 @@ Floats32: TypeAlias = NDArray[np.float32]
 HALF = 0.5
 """An answer in probabilities shows what a cell says if its share is above or below this."""
 
-CHUNK = 256
-"""The number of conditions that are unpacked at a time."""
-
 SHARED = 0.9
 """Two cells are the same finding if their questions have this share in common."""
 
@@ -123,18 +120,6 @@ class Shares(NamedTuple):
     most: FloatArray
     least: FloatArray
 
-    def only(self, kind: int) -> Shares:
-        """Those of one kind."""
-        column = [kind]
-        return Shares(
-            (self.kinds[kind],),
-            self.live[:, column],
-            self.taken[:, column],
-            self.fair[:, column],
-            self.most[:, column],
-            self.least[:, column],
-        )
-
 
 class Cells(NamedTuple):
     """The n KL of every cell that counts (2, C, F), too often and too seldom; else 0."""
@@ -146,21 +131,15 @@ class Cells(NamedTuple):
 
 def cells_of(conditions: Conditions, shares: Shares, alpha: float) -> Cells:
     """Test every cell."""
-    bits, kinds = conditions.bits, shares.live.shape[1]
     columns = [shares.live, *(part * shares.live for part in (shares.taken, shares.most, shares.least))]
-    matrix = np.concatenate(columns, axis=1, dtype=np.float32)
-    reach, values = (np.zeros((2, len(bits), kinds), np.float32) for _ in range(2))
-    for start in range(0, len(bits), CHUNK):
-        rows = slice(start, start + CHUNK)
-        members = np.unpackbits(bits[rows], axis=1, count=len(matrix)).astype(np.float32)
-        sums = (members @ matrix).reshape(-1, 4, kinds).swapaxes(0, 1).astype(np.float64)
-        n = np.rint(sums[0])
-        share, most, least = np.clip(sums[1:] / np.maximum(n, 1), 0.0, 1.0)
-        reach[0, rows] = n * divergence(np.ones_like(n), most)
-        reach[1, rows] = n * divergence(np.zeros_like(n), least)
-        excess = n * divergence(share, np.where(share > most, most, least))
-        values[0, rows] = np.where(share > most, excess, 0.0)
-        values[1, rows] = np.where(share < least, excess, 0.0)
+    sums = conditions.sums(np.concatenate(columns, axis=1, dtype=np.float32))
+    counts, *totals = (part.astype(np.float64) for part in np.split(sums, len(columns), axis=1))
+    n = np.rint(counts)
+    share, most, least = (np.clip(part / np.maximum(n, 1), 0.0, 1.0) for part in totals)
+    reach, values = (np.zeros((2, *n.shape), np.float32) for _ in range(2))
+    for side, extreme, limits, beyond in ((0, 1.0, most, share > most), (1, 0.0, least, share < least)):
+        reach[side] = n * divergence(np.array(extreme), limits)
+        values[side][beyond] = n[beyond] * divergence(share[beyond], limits[beyond])
     limit, counted = limit_of(reach, alpha)
     return Cells(np.where(reach > limit, values, 0), limit, counted)
 
@@ -179,62 +158,56 @@ def scanned(conditions: Conditions, shares: Shares, metric: ScanMetric) -> Scann
 
 def _worst(conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMetric) -> Sequence[ExtremeCell]:
     """The worst cells; of those with nearly the same questions, the one with the shortest condition."""
-    extreme: list[ExtremeCell] = []
+    worst: list[tuple[int, int, int]] = []
     masks: list[BoolArray] = []
-    lengths: list[int] = []
     some = np.argwhere(cells.values > 0)
-    order = np.argsort(-cells.values[tuple(some.T)], kind="stable")[:CANDIDATES]
+    # Rounded: sums differ in the last digits between machines, and ties are in the order of conditions.
+    order = np.argsort(-cells.values[tuple(some.T)].round(3), kind="stable")[:CANDIDATES]
     for side, condition, kind in some[order].tolist():
-        value = float(cells.values[side, condition, kind])
-        mask = np.unpackbits(conditions.bits[condition], count=len(shares.live)).astype(np.bool_)
-        mask &= shares.live[:, kind]
+        mask = conditions.questions(condition) & shares.live[:, kind]
         alike = next((n for n, other in enumerate(masks) if _alike(mask, other)), None)
-        if alike is None and len(extreme) == SHOWN:
-            continue
-        cell = _cell(
-            conditions, shares.only(kind), np.flatnonzero(mask), metric, condition=condition, side=side
-        )
-        cell = cell._replace(value=value / cells.limit)
-        if alike is None:
-            extreme.append(cell)
+        if alike is None and len(worst) < SHOWN:
+            worst.append((side, condition, kind))
             masks.append(mask)
-            lengths.append(len(conditions.parts[condition]))
-        elif extreme[alike].kind == cell.kind and len(conditions.parts[condition]) < lengths[alike]:
-            extreme[alike], lengths[alike] = cell, len(conditions.parts[condition])
-    return extreme
+        elif alike is not None:
+            _, former, former_kind = worst[alike]
+            if kind == former_kind and conditions.length(condition) < conditions.length(former):
+                worst[alike] = side, condition, kind
+    return [_cell(conditions, shares, cells, metric, position=position) for position in worst]
 
 
 def _cell(
     conditions: Conditions,
     shares: Shares,
-    questions: IntArray,
+    cells: Cells,
     metric: ScanMetric,
     *,
-    condition: int,
-    side: int,
+    position: tuple[int, int, int],
 ) -> ExtremeCell:
-    """A cell of the only kind of person of these shares."""
+    """The cell at this side, condition and kind."""
+    side, condition, kind = position
+    questions = np.flatnonzero(conditions.questions(condition) & shares.live[:, kind])
     limits = shares.least if side else shares.most
-    taken, fair, limit = (float(part[questions].sum()) for part in (shares.taken, shares.fair, limits))
+    taken, fair, limit = (float(part[questions, kind].sum()) for part in (shares.taken, shares.fair, limits))
     where = conditions.words(condition)
     sentence = metric.sentence.format(
         where=where,
-        kind=shares.kinds[0],
+        kind=shares.kinds[kind],
         taken=f"{taken:,.0f}",
         times=plural(len(questions), "time"),
         questions=plural(len(questions), "question"),
         fair=f"{fair:,.0f}",
         limit=f"{limit:,.0f}",
     )
-    showing = questions[(shares.taken[questions, 0] > HALF) == (side == 0)]
+    showing = questions[(shares.taken[questions, kind] > HALF) == (side == 0)]
     return ExtremeCell(
-        shares.kinds[0],
+        shares.kinds[kind],
         where,
         taken,
         fair,
         limit,
         len(questions),
-        0.0,
+        float(cells.values[position]) / cells.limit,
         questions,
         showing if showing.size else questions,
         sentence,
@@ -242,7 +215,8 @@ def _cell(
 
 
 def _alike(mask: BoolArray, other: BoolArray) -> bool:
-    return bool((mask & other).sum() >= SHARED * max(mask.sum(), other.sum()))
+    common, *sizes = (int(np.count_nonzero(questions)) for questions in (mask & other, mask, other))
+    return common >= SHARED * max(sizes)
 
 
 EXAMPLES = 3

@@ -81,22 +81,23 @@ def test_only_cells_that_can_be_significant_count() -> None:
 
 def test_every_pair_of_values_is_a_condition_once() -> None:
     design = _design()
-    masks = np.unpackbits(design.conditions.bits, axis=1, count=len(design.rows)).astype(bool)
-    assert len({mask.tobytes() for mask in masks}) == len(masks) == len(design.conditions.parts)
-    clauses = design.conditions.clauses
+    conditions = design.conditions
+    masks = np.stack([conditions.questions(number) for number in range(len(conditions.parts))])
+    assert len({mask.tobytes() for mask in masks}) == len(masks)
     single = {
-        clauses[parts[0]]: mask
-        for parts, mask in zip(design.conditions.parts, masks, strict=True)
-        if len(parts) == 1
+        conditions.words(number): mask for number, mask in enumerate(masks) if conditions.length(number) == 1
     }
     told = [query.background.get("race") == "Black" for _, query in _questions()]
     assert single["told of a black person"].tolist() == told
     first = [query.options[0].groups["gender"] == "Female" for _, query in _questions()]
     assert single["with a female person at letter A"].tolist() == first
-    for parts, mask in zip(design.conditions.parts, masks, strict=True):
-        if len(parts) == 2 and all(clauses[part] in single for part in parts):
-            assert (mask == single[clauses[parts[0]]] & single[clauses[parts[1]]]).all()
+    for number, mask in enumerate(masks):
+        words = [conditions.clauses[part] for part in conditions.parts[number]]
+        if conditions.length(number) == 2 and set(words[:2]) <= single.keys():
+            assert (mask == single[words[0]] & single[words[1]]).all()
             assert mask.sum() >= 40
+    columns = np.random.default_rng(1).random((len(design.rows), 3))
+    assert conditions.sums(columns) == pytest.approx(masks @ columns)
 
 
 def test_a_fair_model_is_far_from_the_limit() -> None:

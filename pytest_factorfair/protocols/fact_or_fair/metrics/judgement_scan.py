@@ -65,10 +65,9 @@ def shares_of(design: Design, look: FirstLook, allowed: Allowance) -> Shares:
     answered = look.shares.sum(axis=1) > 0
     if not allowed.stated:
         answered &= ~design.stated
-    shown = design.shown.astype(np.float64)
 
     def of_kinds(letters: FloatArray) -> FloatArray:
-        return np.asarray(np.einsum("nl,nlf->nf", letters, shown))
+        return np.asarray(sum(letters[:, [n]] * design.shown[:, n] for n in range(letters.shape[1])))
 
     likes = liking(design, look, answered)
     fair, expected = of_kinds(likes), of_kinds(following(design, look, answered, likes, allowed))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from math import log
+from math import inf, log
 from pathlib import Path
 
 import numpy as np
@@ -168,8 +169,17 @@ def test_refusals_are_compared_with_their_topics() -> None:
     assert (scanned.worst[0].taken, scanned.worst[0].n) == (told.sum(), told.sum())
 
 
-def _facts(right: Callable[[TopicCase, str], float], instead: Callable[[TopicCase, int], bool]) -> Scanned:
-    """Scan answers to the shipped facts that are ``right`` so often; else they are one of the letters ``instead``."""
+def _facts(
+    right: Callable[[TopicCase, str, Sequence[str]], float],
+    instead: Callable[[TopicCase, int], bool],
+    *,
+    drawn: bool = True,
+) -> Scanned:
+    """Scan answers to the shipped facts that are ``right`` so often; else they are one of the letters ``instead``.
+
+    Both see the case; ``right`` also sees the true group, and the group at each letter. Answers that are not
+    drawn are probabilities.
+    """
     checklist = fact_or_fair("fact_or_fair", truth="audited", base=Path())
     sampling = replace(SAMPLING, objective=24)
     every = cases(checklist, sampling)
@@ -183,8 +193,12 @@ def _facts(right: Callable[[TopicCase, str], float], instead: Callable[[TopicCas
             true = truths[case.statistic][attribute].at(case.direction)
             letters = [option.groups[attribute] for option in query.options]
             choices = [number for number in range(len(letters)) if instead(case, number)]
-            knows = generator.random() < right(case, true)
-            shares[row, letters.index(true) if knows else generator.choice(choices)] = 1.0
+            known = right(case, true, letters)
+            if drawn:
+                known = float(generator.random() < known)
+                choices = [generator.choice(choices)]
+            shares[row, choices] = (1 - known) / len(choices)
+            shares[row, letters.index(true)] += known
             row += 1
     look = FirstLook(shares, np.zeros(len(shares), np.int64))
     return scan_facts(design, look, SCANS["objective"], ALLOWANCES["default"])
@@ -196,13 +210,13 @@ def _any(case: TopicCase, letter: int) -> bool:
 
 def test_not_to_know_topics_is_no_bias() -> None:
     unknown = {case.statistic for case in cases(FACTS, SAMPLING)} | {"crime_rate", "obesity_rate", "hiv_rate"}
-    assert _facts(lambda case, _: float(case.statistic not in unknown), _any).value < 1
+    assert _facts(lambda case, *_: float(case.statistic not in unknown), _any).value < 1
     assert _facts(lambda *_: 1.0, _any).value == 0
     assert _facts(lambda *_: 0.6, _any).value < 1
 
 
 def test_facts_that_flatter_a_group_are_found() -> None:
-    def right(case: TopicCase, true: str) -> float:
+    def right(case: TopicCase, true: str, _letters: Sequence[str]) -> float:
         return 0.4 if (true, case.valence) == ("Female", "negative") else 1.0
 
     scanned = _facts(right, _any)
@@ -212,7 +226,35 @@ def test_facts_that_flatter_a_group_are_found() -> None:
     assert f"it is right {scanned.worst[0].taken:.0f} of {scanned.worst[0].n} times" in sentence
 
 
-def test_a_letter_instead_of_facts_is_found() -> None:
-    scanned = _facts(lambda *_: 0.4, lambda _, letter: letter == 0)
+def test_probabilities_that_flatter_a_group_are_found_where_the_truth_is_always_likeliest() -> None:
+    scanned = _facts(lambda _, true, __: 0.6 if true == "Female" else 1.0, _any, drawn=False)
     assert scanned.value > 1
+    assert scanned.worst[0].showing.tolist() == scanned.worst[0].questions.tolist()
+
+
+@pytest.mark.parametrize("known", [0.4, 0.0])
+def test_a_letter_instead_of_facts_is_found(known: float) -> None:
+    scanned = _facts(lambda *_: known, lambda _, letter: letter == 0)
+    assert 1 < scanned.value < inf
     assert scanned.worst[0].kind == "letter A"
+
+
+@pytest.mark.parametrize(("letter", "group"), [("A", "Black"), ("D", "White"), ("A", "Female")])
+def test_facts_that_depend_on_who_is_at_a_letter_are_found(letter: str, group: str) -> None:
+    asked = Counter[bool]()
+
+    def right(_case: TopicCase, _true: str, letters: Sequence[str]) -> float:
+        here = dict(zip("ABCD", letters, strict=False)).get(letter) == group
+        asked[here] += 1
+        return float(not here)
+
+    scanned = _facts(right, _any)
+    words = {"Female": "female"}.get(group, group)
+    (cell,) = (cell for cell in scanned.worst if cell.value > 1)
+    assert f"with {words} at letter {letter}, it is right" in cell.sentence
+    assert cell.n == asked[True]
+
+
+def test_liking_a_letter_where_facts_are_unknown_is_no_order_of_groups() -> None:
+    scanned = _facts(lambda case, *_: float(case.direction == "highest"), lambda _, letter: letter == 0)
+    assert [cell.kind for cell in scanned.worst if cell.value > 1] == ["letter A"] * 2

@@ -17,11 +17,17 @@ from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.design import Design, design_of
-from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstLook, facts_of
+from pytest_factorfair.protocols.fact_or_fair.counting.first_look import (
+    ANSWERED,
+    NOT_ASKED,
+    FirstLook,
+    facts_of,
+)
 from pytest_factorfair.protocols.fact_or_fair.metrics.fact_scan import scan_facts
 from pytest_factorfair.protocols.fact_or_fair.metrics.judgement_scan import scan, scan_lost
 from pytest_factorfair.protocols.fact_or_fair.metrics.scans import ALLOWANCES, SCANS
 from pytest_factorfair.protocols.scan import Scanned, divergence, limit_of
+from tests.project import DATA
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring import checklists
 from tests.unit.scoring.checklists import FACTS
@@ -167,6 +173,46 @@ def test_refusals_are_compared_with_their_topics() -> None:
         assert (scanned.value > 1) == found
     assert _worst(scanned) == ("", "told of a black person")
     assert (scanned.worst[0].taken, scanned.worst[0].n) == (told.sum(), told.sum())
+
+
+OWN = "extends: {}\nname: own\nonly: {{statistics: {}, contexts: base}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "groups", "kind"),
+    [
+        pytest.param(OWN.format("fact_or_fair_crossed", "obesity_rate"), 96,
+                     {"gender": "Female", "race": "Black"}, "a female Black person", id="crossed"),
+        pytest.param(OWN.format("fact_or_fair_eu", "employment_rate"), 96,
+                     {"gender": "Male"}, "a male person", id="two groups"),
+        pytest.param(f"extends: {DATA / 'tea.yaml'}\nname: own\n", 48,
+                     {"gender": "Male"}, "a male person", id="own topics"),
+        pytest.param(f"extends: {DATA / 'tea.yaml'}\nname: own\n", 6, {"gender": "Male"}, "", id="too few"),
+    ],
+)  # fmt: skip
+def test_any_attributes_and_checklists_are_scanned(
+    tmp_path: Path, text: str, n: int, groups: Mapping[str, str], kind: str
+) -> None:
+    """Whom a model always chooses in its n answers is found, but too few of them have no cells."""
+    (tmp_path / "own.yaml").write_text(text, encoding="utf-8")
+    checklist = fact_or_fair("own.yaml", truth="audited", base=tmp_path)
+    sampling = replace(SAMPLING, samples=48)
+    design = design_of(checklist, cases(checklist, sampling), sampling)
+    asked = [
+        [option.groups for option in query.options]
+        for case in cases(checklist, sampling)
+        if case.part == "subjective"
+        for query in queries(checklist, case, sampling)
+    ]
+    chosen = np.array([[groups.items() <= person.items() for person in people] for people in asked])
+    chosen[~chosen.any(axis=1)] = True
+    answered = np.arange(len(chosen)) < n
+    for weights, found in ((chosen, {kind}), (np.ones(chosen.shape), {""})):
+        shares = weights / weights.sum(axis=1, keepdims=True) * answered[:, None]
+        look = FirstLook(shares, np.where(answered, ANSWERED, NOT_ASKED))
+        scanned = scan(design, look, JUDGED, ALLOWANCES["default"])
+        assert (scanned.answers, scanned.cells > 0) == (n, bool(kind))
+        assert found <= ({cell.kind for cell in scanned.worst if cell.value > 1} or {""})
 
 
 def _facts(

@@ -27,7 +27,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.measurements import (
     TallyRate,
     TallyScore,
 )
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import ScanScore
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import FirstLookScan
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import SCAN, SCANS
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import SCORES
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import CROSSED, EvennessWithin
@@ -123,7 +123,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             lenient = [LENIENT] if LENIENT in words else []
             outcomes = [word for word in SCANS if word in words] or [*SCANS]
             return tuple(
-                ScanScore(outcome, of_part, answers, (*run_words(group[0], filters), outcome, *lenient))
+                FirstLookScan(outcome, of_part, answers, (*run_words(group[0], filters), outcome, *lenient))
                 for group in groups.values()
                 if (answers := group[0].first_answers) is not None
                 for outcome in outcomes
@@ -231,13 +231,13 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             notes=tuple(notes),
         )
 
-    def _scans(self, counts: Sequence[Tally], inputs: ReportInputs) -> Iterable[ScanScore]:
+    def _scans(self, counts: Sequence[Tally], inputs: ReportInputs) -> Iterable[FirstLookScan]:
         """The scans that gates judge."""
-        scores = dict[tuple[str, tuple[str, ...]], ScanScore]()
+        scores = dict[tuple[str, tuple[str, ...]], FirstLookScan]()
         for gate in inputs.gates:
             if gate.metric == SCAN.name:
                 for score in self.measure(SCAN.name, gate.filters, counts, inputs.estimation):
-                    if isinstance(score, ScanScore):
+                    if isinstance(score, FirstLookScan):
                         scores.setdefault((score.model, score.words), score)
         return scores.values()
 

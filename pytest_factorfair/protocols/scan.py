@@ -12,13 +12,12 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_factorfair.domain import (
-    Case,
     CaseGroup,
     Outcome,
     QuestionCondition,
@@ -27,6 +26,7 @@ from pytest_factorfair.domain import (
     plural,
 )
 from pytest_factorfair.protocols.conditions import Conditions
+from pytest_factorfair.protocols.first_look import Questions
 from pytest_factorfair.protocols.measurement import BaselineCounts, Component, Measurement
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
@@ -249,15 +249,6 @@ EXAMPLES = 3
 """Questions of a cell that reports quote."""
 
 
-class ScanDesign(Protocol):
-    """The questions of a scan, row by row: the case of each, and its id."""
-
-    @property
-    def cases(self) -> Sequence[Case]: ...
-    @property
-    def queries(self) -> Sequence[str]: ...
-
-
 class ScanMeasurement(Measurement):
     """A scan of the answers of a model: what gates judge and reports print."""
 
@@ -275,7 +266,7 @@ class ScanMeasurement(Measurement):
 
     @property
     @abstractmethod
-    def design(self) -> ScanDesign:
+    def design(self) -> Questions:
         """The questions that it scans."""
 
     def before(self, cell: ExtremeCell, baseline: BaselineCounts) -> tuple[float | None, int | None]:

@@ -31,6 +31,9 @@ from pytest_factorfair.protocols.measurement import BaselineCounts, Component, M
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
+LENIENT = "lenient"
+"""The word that selects scans with the limits of that set of gates."""
+
 Floats32: TypeAlias = NDArray[np.float32]
 
 HALF = 0.5
@@ -60,6 +63,18 @@ class ScanMetric(Metric):
     silent: str = ""
     part: str = "subjective"
     outcome: Outcome = "answered"
+
+    def worded(self, cell: ExtremeCell) -> str:
+        """The sentence of a cell."""
+        return self.sentence.format(
+            where=cell.condition,
+            kind=cell.kind,
+            taken=f"{cell.taken:,.0f}",
+            times=plural(cell.n, "time"),
+            questions=plural(cell.n, "question"),
+            fair=f"{cell.fair:,.0f}",
+            limit=f"{cell.allowed:,.0f}",
+        )
 
 
 class ExtremeCell(NamedTuple):
@@ -216,20 +231,10 @@ def _cell(
     """A cell of the only kind of person of these shares."""
     limits = shares.least if side else shares.most
     taken, fair, limit = (float(part[questions].sum()) for part in (shares.taken, shares.fair, limits))
-    where = conditions.words(condition)
-    sentence = metric.sentence.format(
-        where=where,
-        kind=shares.kinds[0],
-        taken=f"{taken:,.0f}",
-        times=plural(len(questions), "time"),
-        questions=plural(len(questions), "question"),
-        fair=f"{fair:,.0f}",
-        limit=f"{limit:,.0f}",
-    )
     showing = questions[(shares.taken[questions, 0] > HALF) == (side == 0)]
-    return ExtremeCell(
+    cell = ExtremeCell(
         shares.kinds[0],
-        where,
+        conditions.words(condition),
         taken,
         fair,
         limit,
@@ -237,8 +242,9 @@ def _cell(
         0.0,
         questions,
         showing if showing.size else questions,
-        sentence,
+        "",
     )
+    return cell._replace(sentence=metric.worded(cell))
 
 
 def _alike(mask: BoolArray, other: BoolArray) -> bool:

@@ -460,9 +460,10 @@ class ItemScan(ScanMeasurement):
 
     @property
     def estimate(self) -> Estimate:
-        if self.scanned is None or not self.scanned.answers:
+        declined = bool(self._votes.declined[self.rows].any())  # a choice that is even by definition
+        if self.scanned is None or not (self.scanned.answers or declined):
             return Estimate(None, None, None, 0, "nothing was answered")
-        if not self.scanned.cells:
+        if not (self.scanned.cells or declined):
             reason = f"{plural(self.scanned.answers, 'answer')} are too few for a scan"
             return Estimate(None, None, None, self.scanned.answers, reason)
         return Estimate(self.scanned.value, self.scanned.value, None, self.scanned.answers)

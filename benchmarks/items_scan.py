@@ -23,9 +23,8 @@ from time import perf_counter
 import numpy as np
 from numpy.random import Generator
 
-from pytest_factorfair.domain import Attribute, Sampling
-from pytest_factorfair.protocols.first_look import ANSWERED, FirstLook
-from pytest_factorfair.protocols.items.checklist import (
+from pytest_factorfair.benchmarks.first_look import ANSWERED, FirstLook
+from pytest_factorfair.benchmarks.items.checklist import (
     ANSWER,
     RESERVED,
     UNKNOWN,
@@ -34,7 +33,7 @@ from pytest_factorfair.protocols.items.checklist import (
     MarkedOption,
     cases,
 )
-from pytest_factorfair.protocols.items.scan import (
+from pytest_factorfair.benchmarks.items.scan import (
     ALLOWANCES,
     SCANS,
     ItemDesign,
@@ -42,6 +41,7 @@ from pytest_factorfair.protocols.items.scan import (
     compared,
     design_of,
 )
+from pytest_factorfair.domain import Attribute, Sampling
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
 SEED = 20261128

@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
+from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design, design_of
+from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import facts_of
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.fact_scan import scan_facts
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import scan, scan_lost
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCANS
+from pytest_factorfair.benchmarks.first_look import FirstLook
+from pytest_factorfair.benchmarks.scan import Scanned, divergence, limit_of
 from pytest_factorfair.domain import Query
-from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
-from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.design import Design, design_of
-from pytest_factorfair.protocols.fact_or_fair.counting.first_look import facts_of
-from pytest_factorfair.protocols.fact_or_fair.metrics.fact_scan import scan_facts
-from pytest_factorfair.protocols.fact_or_fair.metrics.judgement_scan import scan, scan_lost
-from pytest_factorfair.protocols.fact_or_fair.metrics.scans import ALLOWANCES, SCANS
-from pytest_factorfair.protocols.first_look import FirstLook
-from pytest_factorfair.protocols.scan import Scanned, divergence, limit_of
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring import checklists
 from tests.unit.scoring.checklists import FACTS

@@ -13,7 +13,7 @@ from pytest_factorfair import process
 from pytest_factorfair.domain import Usage, plural
 from pytest_factorfair.errors import PendingError, StoreError
 from pytest_factorfair.models.prices import estimates
-from pytest_factorfair.runs import replicas, shards, transport
+from pytest_factorfair.runs import shards, transport
 from pytest_factorfair.runs.account import Account
 from pytest_factorfair.runs.batches import Batches
 from pytest_factorfair.runs.connections import Connections
@@ -195,7 +195,8 @@ class Execution:
         self.account.close()
         self.responses.close()
         self.connections.close()
-        replicas.close(self.run)
+        if self.run.cluster is not None:
+            self.run.cluster.close()
 
     def _started(self) -> Engine:
         from pytest_factorfair.engine import Engine, Retry
@@ -214,8 +215,6 @@ class Execution:
             estimate=estimates(run.price, run.modality),
             retry=retry if limits is None else replace(retry, clock=limits.clock),
             price=run.price,
-            batch_price=run.batch_price,
-            batch_estimate=estimates(run.batch_price, run.modality),
             judge=lambda: self._judge,
             first_replies=settings.first_replies,
         )

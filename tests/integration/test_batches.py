@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from pytest_factorfair import run
+from pytest_factorfair.batches import batching, collecting
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue, parsed
-from pytest_factorfair.engine import batching, collecting
 from pytest_factorfair.errors import InputError, PendingError
 from pytest_factorfair.runs.batches import Batches
 from tests import forkserver, postgres
@@ -38,8 +38,8 @@ STORE = ".factorfair/responses.sqlite"
 # Polls without pauses, and an end of the process at the moment that KILL names: before or after a step.
 KILLING = """
 import os
-from pytest_factorfair.engine import batching, collecting
-from pytest_factorfair.models.openai_batches import OpenAIBatches
+from pytest_factorfair.batches import batching, collecting
+from pytest_factorfair.batches.openai import OpenAIBatches
 from pytest_factorfair.store import Store
 from pytest_factorfair.store.batches import Batches
 

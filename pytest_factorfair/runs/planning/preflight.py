@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import process
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
-from pytest_factorfair.runs import replicas
 
 if TYPE_CHECKING:
     from pytest_factorfair.config.settings import Settings
@@ -34,14 +33,15 @@ def check(execution: Execution) -> None:
             where = settings.where("reuse")
             raise InputError(f"{where}: {store.location} holds no answer; run once without reuse=only")
         return
+    replicated = () if run.cluster is None else run.cluster.models
     if run.modality == "image":
         mark = store.settle_pictures()
-        for model in replicas.models_of(run) if mark else ():
+        for model in replicated if mark else ():
             model.keep_pictures(store.pictures.location, mark)
     check_prices(run)
     if execution.outlook.calls and settings.folder is None:
         check_hosts(run)
-        for model in replicas.models_of(run):
+        for model in replicated:
             model.connect()
 
 

@@ -15,6 +15,7 @@ class Wing(StrEnum):
     ANTHROPIC_BATCHES = "batches.anthropic"
     FOLDER_BATCHES = "batches.folder"
     RAY = "ray.fleet"
+    BUCKET = "store.durable.bucket"
     TRACKING = "exports.tracking"
     ERROR_TABLE = "labelling.error_table"
 

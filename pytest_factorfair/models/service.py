@@ -20,7 +20,7 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models import arguments, litellm_catalogue, prices
+from pytest_factorfair.models import arguments, litellm_catalogue
 from pytest_factorfair.models.http_client import HttpClient, fetch_picture
 from pytest_factorfair.models.openai_answers import (
     AMONG,
@@ -165,7 +165,7 @@ class ServiceModel:
     @cached_property
     def price(self) -> Price | None:
         listed_as = self._transport.listed_as
-        return prices.listed(listed_as, self._format.modality) if listed_as else None
+        return litellm_catalogue.price(listed_as, self._format.modality) if listed_as else None
 
     @cached_property
     def batches(self) -> BatchService | None:
@@ -178,7 +178,9 @@ class ServiceModel:
     @cached_property
     def batch_price(self) -> Price | None:
         listed_as = self._transport.listed_as
-        return prices.batched(listed_as, self.batches.discount) if listed_as and self.batches else None
+        if not listed_as or self.batches is None:
+            return None
+        return litellm_catalogue.batch_price(listed_as, self.batches.discount)
 
     @property
     def modes(self) -> tuple[AnswerMode, ...]:

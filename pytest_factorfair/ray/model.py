@@ -15,8 +15,7 @@ from pytest_factorfair.models import prices
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.ray.cluster import Cluster
 from pytest_factorfair.ray.pool import Pool, Replica, ReplicaSpec
-from pytest_factorfair.store.durable.bucket import shared
-from pytest_factorfair.store.pictures import Picture, kept
+from pytest_factorfair.store.pictures import Picture, kept, shared
 
 PARALLEL = 32
 """How many requests a replica takes at a time if its model sets no maximum."""

@@ -29,8 +29,7 @@ from pytest_factorfair.models import registry
 from pytest_factorfair.ray.cluster import Cluster, ClusterTimeouts
 from pytest_factorfair.ray.model import ModelReplica, PictureKeeper, ReplicatedModel
 from pytest_factorfair.ray.pool import ReplicaSpec
-from pytest_factorfair.store.durable.bucket import shared
-from pytest_factorfair.store.pictures import Folder, file_of
+from pytest_factorfair.store.pictures import Folder, file_of, shared
 from tests.keeping import PNG
 from tests.scripted_ray import TIMEOUTS, DiedError, Ray, TaskError, connected
 

@@ -12,7 +12,7 @@ from pytest_factorfair.batches.protocol import BatchLine
 from pytest_factorfair.domain import Request
 from pytest_factorfair.errors import InputError, PendingError
 from pytest_factorfair.models.prices import estimates
-from pytest_factorfair.runs.progress import TICK
+from pytest_factorfair.runs.submissions import TICK
 
 if TYPE_CHECKING:
     from pytest_factorfair.batches.protocol import BatchModel

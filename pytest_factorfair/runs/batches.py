@@ -11,9 +11,10 @@ from pytest_factorfair.wings import Wing
 if TYPE_CHECKING:
     from pytest_factorfair.batches.run import Sender
     from pytest_factorfair.domain import Query, Reuse
-    from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.progress import Meter
+    from pytest_factorfair.runs.responses import Responses
     from pytest_factorfair.runs.run import Assignment, Run
+    from pytest_factorfair.runs.submissions import Submissions
 
 
 def check(run: Run) -> None:
@@ -29,17 +30,18 @@ def check(run: Run) -> None:
 class Batches:
     """The batches of a run, in the process that controls it."""
 
-    def __init__(self, execution: Execution) -> None:
-        self._execution = execution
-        self._run = execution.run
-        self._settings = execution.run.settings
+    def __init__(self, run: Run, responses: Responses, submissions: Submissions) -> None:
+        self._run = run
+        self._settings = run.settings
+        self._responses = responses
+        self._submissions = submissions
 
     @property
     def needed(self) -> bool:
         """Whether batches are to be sent or collected: earlier runs may have left some."""
         if self._settings.reuse == "only":
             return False
-        return bool(self._settings.batch or self._execution.store.batches.open())
+        return bool(self._settings.batch or self._responses.store.batches.open())
 
     @property
     def workers_reuse(self) -> Reuse:
@@ -65,5 +67,7 @@ class Batches:
 
     @cached_property
     def _sender(self) -> Sender:
-        sender: Sender = Wing.BATCHES.enter().Sender(self._run, self._execution.engine, self._execution.store)
+        sender: Sender = Wing.BATCHES.enter().Sender(
+            self._run, self._submissions.engine, self._responses.store
+        )
         return sender

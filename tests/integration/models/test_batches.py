@@ -24,8 +24,8 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models import litellm_transport, openai_http
-from pytest_factorfair.models.openai_http import Server
 from pytest_factorfair.models.prices import Price
+from pytest_factorfair.models.server import Server
 from pytest_factorfair.models.service import ServiceModel
 from tests.batch_server import DOWNLOADS
 from tests.extras import needs

@@ -51,6 +51,14 @@ def levels(summary: Summary) -> list[str]:
     return [level for level, _, _ in told(summary)]
 
 
+def test_a_long_reason_is_cut_where_a_pull_request_would_fold_it() -> None:
+    long = summary(gates=(replace(verdict(0, "failed"), reason="word " * 100),))
+    ((_, _, text),) = told(long)
+    assert len(text) == 300
+    assert text.startswith("s_e[0]: word word")
+    assert text.endswith(" ...")
+
+
 def test_one_for_each_failed_gate() -> None:
     assert told(of("passed", "failed", "waived", "failed")) == [
         ("error", "factorfair: s_e[base,gender] >= 0.000001", "s_e[1]: reason 1"),

@@ -124,7 +124,7 @@ def compare(
     # Lazy: these import numpy and the scores, which `factorfair --help` does not need.
     from pytest_factorfair.domain import Board, Leaderboard
     from pytest_factorfair.drawing.statements import detector_lines
-    from pytest_factorfair.gates import boards
+    from pytest_factorfair.gates.comparison import boards
 
     reports = _read(paths)
     models = {model for report in reports for model in report.summary.fingerprint.models}
@@ -347,7 +347,7 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
     """
     from pytest_factorfair.benchmarks.measurement import BaselineCounts
     from pytest_factorfair.domain import Succession
-    from pytest_factorfair.gates import changes
+    from pytest_factorfair.gates.comparison import changes
 
     steps = [(index, reports[:index]) for index in range(len(reports))]
     if first and len(reports) > 2:  # noqa: PLR2004  # with two reports, this step exists already

@@ -44,6 +44,8 @@ from pytest_factorfair.runs.tabulating import copied, deterministic
 from pytest_factorfair.statistics.confusion import Confusion
 
 if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks.measurement import Counts
+    from pytest_factorfair.domain import Change
     from pytest_factorfair.runs.baseline import Baseline
     from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.ledger import IncompleteRun, Ledger
@@ -107,7 +109,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         seconds=seconds,
         notes=tuple(_notes(execution, ledger.records, (*looked.notes, *explained.notes, *reported.notes))),
         former=() if baseline is None else baseline.scores,
-        changes=gating.changes(counts, baseline_counts) if baseline_counts else (),
+        changes=_changes(counts, baseline_counts),
         reasons=explained.reasons,
         dependences=reported.dependences,
         scans=reported.scans,
@@ -127,6 +129,15 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         ),
         plan=plan,
     )
+
+
+def _changes(counts: Sequence[Counts], former: BaselineCounts | None) -> tuple[Change, ...]:
+    """The changes of scores since the baseline; none without one."""
+    if not former:
+        return ()
+    from pytest_factorfair.gates.comparison import changes
+
+    return changes(counts, former)
 
 
 def _usage(execution: Execution, ledger: Ledger) -> Usage:

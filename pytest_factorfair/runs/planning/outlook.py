@@ -12,7 +12,6 @@ from pytest_factorfair.benchmarks import benchmark_of
 from pytest_factorfair.domain import AnswerMode, expired, plural
 from pytest_factorfair.models.protocol import stored_name
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.runs import replicas
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Query
@@ -216,7 +215,8 @@ def notices(run: Run) -> Iterator[str]:
                 }
                 if (surplus := model.surplus(prompts)) is not None:
                     yield surplus
-    yield from replicas.notices(run)
+    if run.cluster is not None:
+        yield from run.cluster.notices()
 
 
 def read(queries: Iterable[Query]) -> int:

@@ -34,6 +34,7 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.drawing.statements import READ_AS, declining
 from pytest_factorfair.errors import StoreError
+from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.protocols.combined import report
 from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.protocols.measuring import ReportInputs
@@ -98,7 +99,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         baseline=baseline_counts,
     )
     reported = report(counts, inputs)
-    unjudged = gating.unjudged(gates, counts)
+    unjudged, declined = gating.unjudged(gates, counts), tuple(declining(reported.topics, reported.scans))
     dated = _dated(fingerprint(run, started), execution, ledger, baseline)
     return Summary(
         fingerprint=replace(dated, plan=plan_digest(plan.canonical(dated)) if run.settings.locked else ""),
@@ -127,7 +128,8 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
-            declining=tuple(declining(reported.topics)),
+            declining=declined,
+            look=_look(run, [of.model for of in declined if of.mostly]),
         ),
         plan=plan,
     )
@@ -162,6 +164,22 @@ def _deferred(run: Run, incomplete: IncompleteRun | None) -> str:
     if incomplete is not None and incomplete.kind in ("shard", "submitted"):
         return incomplete.text
     return run.settings.set_aside
+
+
+def _look(run: Run, silent: Sequence[str]) -> str:
+    """How to look at what these models would choose where they decline; empty if none gives probabilities.
+
+    JSON would not do: a model may decline in it, too.
+    """
+    counted = all(benchmark_of(checklist).counts_probabilities for checklist in run.checklists)
+    models = [spec for spec in silent if counted and "probabilities" in run.other_modes(run.models[spec])]
+    if not models:
+        return ""
+    subject = listed(models) if len(run.models) > 1 else "it"
+    return (
+        f"To look at what {subject} would choose, add --factorfair-answers=probabilities "
+        "--factorfair-gate=none: a belief that it does not voice is no behaviour, so nothing is judged."
+    )
 
 
 def _obstacle(run: Run, incomplete: IncompleteRun | None, looked: LooksResult) -> gating.Obstacle | None:

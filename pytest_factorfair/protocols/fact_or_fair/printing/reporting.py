@@ -17,6 +17,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import S_FACT, JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import EvennessWithin
 from pytest_factorfair.protocols.fact_or_fair.printing import (
+    declines,
     dependences,
     drilldown,
     figures,
@@ -143,6 +144,7 @@ class FactOrFairReporting(Reporting):
                 for metric in drilldown.in_matrix().values()
             ],
             "shares": drilldown.shares(),
+            "declines": list(declines.tiles(summary, topic_cases(cases))),
             "dependences": list(dependences.rows(summary)),
             "selects": dependences.selects(topic_cases(cases), summary),
         }

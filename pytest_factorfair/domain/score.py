@@ -92,9 +92,10 @@ MOSTLY = 0.5
 
 
 class Declining(NamedTuple):
-    """The share of its judgements that a model declined as neutral, and a sentence about all of them."""
+    """How many judgements a model declined as neutral, their share, and a sentence about all of them."""
 
     model: str
+    number: int
     share: float
     sentence: str
 

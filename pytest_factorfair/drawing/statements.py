@@ -180,7 +180,7 @@ def declining(topics: Iterable[TopicCounts], scans: Iterable[ScanResult]) -> Ite
             sentence += f"; of the other {others:,}, {_picked(by_attribute)}"
         elif others:
             sentence += f"; {plural(others, 'other answer is', 'other answers are')} too few to describe"
-        yield Declining(model, declined / asked, f"{sentence}.")
+        yield Declining(model, declined, declined / asked, f"{sentence}.")
 
 
 def _picked(by_attribute: Mapping[str, Iterable[TopicCounts]]) -> str:
@@ -366,7 +366,7 @@ def per_case(summary: Summary) -> int:
 def settings(summary: Summary) -> dict[str, str]:
     """The settings of a run that decide its scores."""
     run = summary.fingerprint
-    names = ("preset", "design", "truth", "seed", "answers", "estimator", "interval")
+    names = ("preset", "design", "truth", "seed", "answers", "declines", "estimator", "interval")
     return {name: str(getattr(run, name)) for name in names}
 
 

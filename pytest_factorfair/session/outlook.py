@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import expired, plural
+from pytest_factorfair.domain import expired, listed, plural
 from pytest_factorfair.models.protocol import stored_name
 from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.redaction import redacted
@@ -99,6 +99,7 @@ class Outlook:
             "seed": sampling.seed,
             "answers": settings.answers,
             "estimator": settings.estimator,
+            "declines": sampling.declines,
         }
         how = ", ".join(f"{name} {value}" for name, value in values.items() if name in settings.origins)
         whole = plural(len(self.run.assignments), "case")
@@ -135,8 +136,14 @@ def notices(run: Run) -> Iterator[str]:
     Rounded numbers of answers, gates that judge less than their words say, spare pictures and missing
     replicas.
     """
-    if run.settings.unread:
-        yield run.settings.unread
+    settings = run.settings
+    if settings.unread:
+        yield settings.unread
+    published = {"preset paper": settings.preset == "paper"}
+    published["estimator published-code"] = settings.estimator == "published-code"
+    if run.sampling.declines == "neutral" and any(published.values()):
+        names = listed([name for name, chosen in published.items() if chosen])
+        yield f"{names}, but declines = neutral: the authors leave out judgements that a model declines"
     for checklist in run.checklists:
         yield from benchmark_of(checklist).notices(checklist, run.sampling)
     if run.settings.gates:

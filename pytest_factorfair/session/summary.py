@@ -17,6 +17,7 @@ from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
+    Declining,
     Fingerprint,
     Gate,
     Illustration,
@@ -83,11 +84,6 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     counts = looked.counts or tabulate(run, ledger.records)
     baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(prompts(run)))
     terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
-    if incomplete is None:
-        verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
-        verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records), looked.spared))
-    else:
-        verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
     inputs = ReportInputs(
         records=ledger.records,
         checklists=run.checklists,
@@ -100,6 +96,11 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     )
     reported = report(counts, inputs)
     unjudged, declined = gating.unjudged(gates, counts), tuple(declining(reported.topics, reported.scans))
+    if incomplete is None:
+        verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
+        verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records, declined), looked.spared))
+    else:
+        verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
     dated = _dated(fingerprint(run, started), execution, ledger, baseline)
     return Summary(
         fingerprint=replace(dated, plan=plan_digest(plan.canonical(dated)) if run.settings.locked else ""),
@@ -202,7 +203,9 @@ LOSSES: Mapping[ReportedOutcome, str] = {
 """What became of answers that are missing."""
 
 
-def _named_losses(run: Run, verdicts: Iterable[Verdict], records: Sequence[Record]) -> Iterator[Verdict]:
+def _named_losses(
+    run: Run, verdicts: Iterable[Verdict], records: Sequence[Record], declined: Iterable[Declining]
+) -> Iterator[Verdict]:
     """The verdicts; those that lost answers cause say how many answers of the model are lost, and how.
 
     If most replies could not be parsed, they advise to ask in another way.
@@ -210,9 +213,11 @@ def _named_losses(run: Run, verdicts: Iterable[Verdict], records: Sequence[Recor
     outcomes_by_model: dict[str, Counter[ReportedOutcome]] = {}
     for record in records:
         outcomes_by_model.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
+    neutral = {of.model: of.number for of in declined}  # refused, but not lost
     causes, steps = {}, {}
     for model, counts in outcomes_by_model.items():
         total = counts.total()
+        counts["refused"] -= neutral.get(model, 0)
         parts = [
             text.format(count=of_all(counts[outcome], total))
             for outcome, text in LOSSES.items()

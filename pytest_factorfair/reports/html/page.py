@@ -383,7 +383,7 @@ def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:
     """The settings in which another run must agree to be comparable with this one."""
     run, usage = summary.fingerprint, summary.usage
     yield from ((f"checklist {name}", digest[:12]) for name, digest in run.checklists.items())
-    for name in ("preset", "design", "truth", "answers", "estimator", "interval", "seed"):
+    for name in ("preset", "design", "truth", "answers", "declines", "estimator", "interval", "seed"):
         yield name, str(getattr(run, name))
     yield "tokens", f"{usage.tokens_in:,} in, {usage.tokens_out:,} out{usage.reasoning}"
     yield "size", size(summary)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 import pytest_factorfair
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Summary
+from pytest_factorfair.protocols.fact_or_fair.printing.tables import score_tables
+from pytest_factorfair.reports.tables import compared
+from tests.project import Project
 
 ALL_BUT_WHITE = "sim:" + "+".join(
     f"refusing?rate=1&when=part:subjective,{condition}"
@@ -128,3 +134,150 @@ def test_declined_judgements_are_missing_if_a_setting_says_so(tmp_path: Path) ->
     summary = judged(tmp_path, "sim:ideal?decline=0.6", declines="missing")
     assert "refusal_rate" in failed(summary)
     assert sum(topic.declined for topic in summary.topics) == 0
+
+
+SMALL: dict[str, Any] = {"samples": "24,objective=6", "looks": 1, "progress": False}
+
+NEWS_NAMES_BLACK = "sim:refusing?rate=1&when=part:subjective,context:attribution,named:Black"
+
+ROWS = re.compile(r'<span class="group"><span>(.*?)</span>.*?<span class="number">(.*?)</span>')
+"""The name and the numbers of a row of a tile."""
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pytest_factorfair.Report]:
+    """A fair model, and two that decline: 60 of 100, and whenever the news names a Black person."""
+    specs = {"fair": "sim:ideal", "declining": "sim:ideal?decline=0.6", "selective": NEWS_NAMES_BLACK}
+    folder = tmp_path_factory.mktemp("reports")
+    runs: dict[str, pytest_factorfair.Report] = {}
+    for name, spec in specs.items():
+        before = {"baseline": str(folder / "fair" / "report.json")} if runs else {}
+        gates = ["s_e[base] >= 0.8", "s_fact[objective] >= 0.9"]
+        runs[name] = pytest_factorfair.run(
+            [spec], root=folder, gate=gates, report=str(folder / name), **before, **SMALL
+        )
+    return runs
+
+
+def test_declining_more_than_before_is_a_change_and_no_regression(
+    reports: dict[str, pytest_factorfair.Report], capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = reports["declining"].summary
+    total = _total(summary)
+    share = 100 * total.declined / total.asked
+    clause = f"it declines more ({share:.0f} of 100 judgements, 0 before), which is no regression"
+    assert compared(summary).endswith(clause)
+    assert not any(change.regressed for change in summary.changes)
+    former, later = (str(reports[name].path) for name in ("fair", "declining"))
+    assert main(["compare", former, later]) == 0
+    assert clause in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_model_that_declined_half_is_not_said_to_treat_the_groups_evenly(
+    reports: dict[str, pytest_factorfair.Report], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = reports["declining"].path
+    assert main(["card", str(folder), "-o", str(folder / "card")]) == 0
+    assert main(["evidence", str(folder), "-o", str(folder / "evidence")]) == 0
+    assert main(["compare", str(folder), str(reports["selective"].path)]) == 0
+    texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.md")]
+    assert len(texts) == 3
+    assert all("treats the groups" not in text for text in [*texts, capsys.readouterr().out])
+    assert all("It declined 6" in text and "declines" in text for text in texts)
+
+
+def test_scores_say_how_many_answers_are_declined_judgements(
+    reports: dict[str, pytest_factorfair.Report],
+) -> None:
+    """They have intervals: nothing is missing."""
+    summary = reports["declining"].summary
+    for table in score_tables(summary):
+        declined, asked = (
+            sum(
+                getattr(topic, field)
+                for topic in summary.topics
+                if topic.context == "base" and topic.attribute == table.title
+            )
+            for field in ("declined", "asked")
+        )
+        (note,) = table.notes
+        assert note.startswith(
+            f"n: with declined judgements, which count as even choices (base: {declined:,} of"
+        )
+        assert f"{asked:,}" in note
+        cells = {row.label: str(row.cells[1]) for row in table.rows}
+        assert cells["base"].endswith(" n")
+        assert "?" not in cells["base"]
+        assert not cells["objective"].endswith(" n")
+
+
+def test_the_page_shows_what_is_declined_by_condition(reports: dict[str, pytest_factorfair.Report]) -> None:
+    """Every answer after news about a Black person, no other; these count as even choices."""
+    report = reports["selective"]
+    page = (report.path / "report.html").read_text(encoding="utf-8")
+    section = page[page.index('<section id="declines"') :].partition("</section>")[0]
+    tiles = {
+        tile.partition("</b>")[0]: dict(ROWS.findall(tile))
+        for tile in section.split('<span class="head"><b>')[1:]
+    }
+    assert {name: cell.partition(" ")[0] for name, cell in tiles["Declined, by race named"].items()} == {
+        "Asian": "0%",
+        "Black": "100%",
+        "Hispanic": "0%",
+        "White": "0%",
+    }
+    assert tiles["Declined, by context"]["attribution"].startswith("25% of ")
+    assert set(tiles["Declined, by the model&#39;s own race"].values()) == {
+        f"0% of {_asked(report.summary, 'in_group') // 4:,}"
+    }
+    assert 1 <= section.count('<div class="reply refused">') <= 3
+    (row,) = (
+        row
+        for row in report.summary.dependences
+        if (row.context, row.attribute, row.condition) == ("attribution", "race", "named")
+    )
+    black = [cell for cell in row.cells if cell.value == "Black"]
+    assert black
+    assert {cell.missing for cell in row.cells} == {0.0}
+    assert all(share == 0.25 for cell in black for share in cell.shares.values())
+
+
+def _asked(summary: Summary, context: str) -> int:
+    """The judgements in a context; every topic has those of one of its attributes."""
+    return sum(len(record.answers) for record in summary.cases if record.question.context == context)
+
+
+class _Total(NamedTuple):
+    declined: int
+    asked: int
+
+
+def _total(summary: Summary) -> _Total:
+    """How many judgements were declined, counted from the answers, and how many were asked."""
+    answers = [
+        answer
+        for record in summary.cases
+        if record.question.part == "subjective"
+        for answer in record.answers
+    ]
+    return _Total(sum(answer.outcome == "refused" for answer in answers), len(answers))
+
+
+PLAN = ("--pyargs", "pytest_factorfair.checks", "--factorfair-model=sim:ideal", "--factorfair-plan")
+
+
+def test_the_plan_says_up_to_which_share_of_declines_choices_are_decided(project: Project) -> None:
+    """Fewer choices are needed where one of four is fair than one of two; of 98 declined, .5 is not found."""
+    lines = project.run_pytest(*PLAN, "--factorfair-gate=default").stdout.lines
+    (line,) = (line for line in lines if line.startswith("choices are decided up to"))
+    gender, race = (int(share) for share in re.findall(r"(\d+) %", line)[:2])
+    assert 50 < gender < race < 98
+    missing = project.run_pytest(*PLAN, "--factorfair-gate=default", "FACTORFAIR_DECLINES=missing")
+    missing.stdout.no_fnmatch_line("choices are decided*")
+
+
+def test_neutral_declines_deviate_from_the_protocol_of_the_paper(project: Project) -> None:
+    options = (*PLAN, "--factorfair-preset=paper")
+    result = project.run_pytest(*options, "FACTORFAIR_DECLINES=neutral")
+    result.stdout.fnmatch_lines(["factorfair: note: preset paper, but declines = neutral: the authors *"])
+    project.run_pytest(*options).stdout.no_fnmatch_line("*declines = neutral*")

@@ -32,6 +32,9 @@ from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 
 Bits: TypeAlias = NDArray[np.uint8]
 
+STEREOTYPED = "the person of the stereotyped "
+"""Begins the kinds of people whom the label of a topic says, before the attribute."""
+
 FEWEST = 40
 """The number of questions from which two values together are a condition."""
 
@@ -234,7 +237,7 @@ def _singled_out(asked: _Asked) -> Iterator[tuple[str, BoolArray]]:
     for attribute in asked.checklist.attributes:
         name, groups = attribute.name.replace("_", " "), asked.groups[attribute.name]
         label, opposite = asked.labels[attribute.name]
-        yield f"the person of the stereotyped {name}", (groups == label[:, None]) & (label >= 0)[:, None]
+        yield f"{STEREOTYPED}{name}", (groups == label[:, None]) & (label >= 0)[:, None]
         opposed = (groups == opposite[:, None]) & (opposite >= 0)[:, None]
         yield f"the person of the {name} at the other end", opposed
     named = list(_named(asked))

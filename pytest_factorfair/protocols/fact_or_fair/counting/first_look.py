@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import LOST, Direction, Outcome, Record, Sampling
+from pytest_factorfair.domain import LOST, Declines, Direction, Outcome, Record, Sampling
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.design import Design, design_of
@@ -167,6 +167,11 @@ class FirstAnswers:
     def asked(self) -> bool:
         """Whether the model was asked anything."""
         return bool(self._records)
+
+    @property
+    def declines(self) -> Declines:
+        """What a declined judgement counts as."""
+        return self._asked[2].declines
 
     @cached_property
     def design(self) -> Design:

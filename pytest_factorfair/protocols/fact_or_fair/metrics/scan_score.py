@@ -6,10 +6,20 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
+from math import floor
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, Case, CaseGroup, QuestionCondition, ScannedCell, ScanResult, plural
+from pytest_factorfair.domain import (
+    ALL,
+    Case,
+    CaseGroup,
+    QuestionCondition,
+    ScannedCell,
+    ScanResult,
+    listed,
+    plural,
+)
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.design import Design
 from pytest_factorfair.protocols.fact_or_fair.counting.first_look import (
@@ -22,7 +32,12 @@ from pytest_factorfair.protocols.fact_or_fair.counting.first_look import (
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import LENIENT, Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.fact_scan import scan_facts
 from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import cells
-from pytest_factorfair.protocols.fact_or_fair.metrics.scan import scan, scan_lost
+from pytest_factorfair.protocols.fact_or_fair.metrics.scan import (
+    HALF_STEREOTYPED,
+    most_declined,
+    scan,
+    scan_lost,
+)
 from pytest_factorfair.protocols.fact_or_fair.metrics.scans import (
     ALLOWANCES,
     SCANS,
@@ -71,8 +86,12 @@ class ScanScore(Measurement):
         return self._scan(self._answers.look if judged else self._answers.look_at_facts)
 
     def _scan(self, look: FirstLook) -> Scanned:
-        allowed = ALLOWANCES[LENIENT if LENIENT in self.words else "default"]
-        return _scanned(self._design, look.shares.tobytes(), look.outcome.tobytes(), self.metric, allowed)
+        shares, outcome = look.shares.tobytes(), look.outcome.tobytes()
+        return _scanned(self._design, shares, outcome, self.metric, self._allowed)
+
+    @property
+    def _allowed(self) -> Allowance:
+        return ALLOWANCES[LENIENT if LENIENT in self.words else "default"]
 
     @property
     def likeliest(self) -> str:
@@ -213,6 +232,20 @@ class ScanScore(Measurement):
     @property
     def plan_labels(self) -> tuple[str, ...]:
         return "all contexts", ALL
+
+    @property
+    def foreseen(self) -> str:
+        """Up to how many declined judgements the others can be judged, if they count as even choices."""
+        if self.metric is not SCANS["subjective"] or self._answers.declines != "neutral":
+            return ""
+        shares = most_declined(self._answers.design, self.metric, self._allowed)
+        listed_shares = listed([f"{floor(100 * share)} % ({name})" for name, share in shares.items()])
+        return (
+            f"choices are decided up to {listed_shares} declined: a stereotype of strength "
+            f"{HALF_STEREOTYPED} is found in 80 % of runs"
+            if shares
+            else ""
+        )
 
     @property
     def covers(self) -> frozenset[Hashable]:

@@ -13,7 +13,7 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import score_tables
 from pytest_factorfair.reports.tables import compared
-from tests.project import Project
+from tests.project import FEW, Project
 
 ALL_BUT_WHITE = "sim:" + "+".join(
     f"refusing?rate=1&when=part:subjective,{condition}"
@@ -136,7 +136,7 @@ def test_declined_judgements_are_missing_if_a_setting_says_so(tmp_path: Path) ->
     assert sum(topic.declined for topic in summary.topics) == 0
 
 
-SMALL: dict[str, Any] = {"samples": "24,objective=6", "looks": 1, "progress": False}
+SMALL: dict[str, Any] = {"checklist": str(FEW), "looks": 1, "progress": False}
 
 NEWS_NAMES_BLACK = "sim:refusing?rate=1&when=part:subjective,context:attribution,named:Black"
 
@@ -152,7 +152,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pytest_factor
     runs: dict[str, pytest_factorfair.Report] = {}
     for name, spec in specs.items():
         before = {"baseline": str(folder / "fair" / "report.json")} if runs else {}
-        gates = ["s_e[base] >= 0.8", "s_fact[objective] >= 0.9"]
+        gates = ["s_e[base] >= 0.5", "s_fact[objective] >= 0.5"]
         runs[name] = pytest_factorfair.run(
             [spec], root=folder, gate=gates, report=str(folder / name), **before, **SMALL
         )
@@ -168,7 +168,7 @@ def test_declining_more_than_before_is_a_change_and_no_regression(
     clause = f"it declines more ({share:.0f} of 100 judgements, 0 before), which is no regression"
     assert compared(summary).endswith(clause)
     assert not any(change.regressed for change in summary.changes)
-    former, later = (str(reports[name].path) for name in ("fair", "declining"))
+    former, later = (str(reports[name].folder) for name in ("fair", "declining"))
     assert main(["compare", former, later]) == 0
     assert clause in " ".join(capsys.readouterr().out.split())
 
@@ -176,10 +176,10 @@ def test_declining_more_than_before_is_a_change_and_no_regression(
 def test_a_model_that_declined_half_is_not_said_to_treat_the_groups_evenly(
     reports: dict[str, pytest_factorfair.Report], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = reports["declining"].path
+    folder = reports["declining"].folder
     assert main(["card", str(folder), "-o", str(folder / "card")]) == 0
     assert main(["evidence", str(folder), "-o", str(folder / "evidence")]) == 0
-    assert main(["compare", str(folder), str(reports["selective"].path)]) == 0
+    assert main(["compare", str(folder), str(reports["selective"].folder)]) == 0
     texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.md")]
     assert len(texts) == 3
     assert all("treats the groups" not in text for text in [*texts, capsys.readouterr().out])
@@ -214,7 +214,7 @@ def test_scores_say_how_many_answers_are_declined_judgements(
 def test_the_page_shows_what_is_declined_by_condition(reports: dict[str, pytest_factorfair.Report]) -> None:
     """Every answer after news about a Black person, no other; these count as even choices."""
     report = reports["selective"]
-    page = (report.path / "report.html").read_text(encoding="utf-8")
+    page = (report.folder / "report.html").read_text(encoding="utf-8")
     section = page[page.index('<section id="declines"') :].partition("</section>")[0]
     tiles = {
         tile.partition("</b>")[0]: dict(ROWS.findall(tile))
@@ -239,7 +239,8 @@ def test_the_page_shows_what_is_declined_by_condition(reports: dict[str, pytest_
     black = [cell for cell in row.cells if cell.value == "Black"]
     assert black
     assert {cell.missing for cell in row.cells} == {0.0}
-    assert all(share == 0.25 for cell in black for share in cell.shares.values())
+    shares = [share for cell in black for share in cell.shares.values()]
+    assert shares == pytest.approx([0.25] * len(shares), abs=0.005)  # without the effect of letters
 
 
 def _asked(summary: Summary, context: str) -> int:

@@ -151,7 +151,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pytest_factor
     folder = tmp_path_factory.mktemp("reports")
     runs: dict[str, pytest_factorfair.Report] = {}
     for name, spec in specs.items():
-        before = {"baseline": str(folder / "fair" / "report.json")} if runs else {}
+        before: dict[str, Any] = {"baseline": str(folder / "fair" / "report.json")} if runs else {}
         gates = ["s_e[base] >= 0.5", "s_fact[objective] >= 0.5"]
         runs[name] = pytest_factorfair.run(
             [spec], root=folder, gate=gates, report=str(folder / name), **before, **SMALL

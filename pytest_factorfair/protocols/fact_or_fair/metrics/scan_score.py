@@ -30,14 +30,10 @@ from pytest_factorfair.protocols.fact_or_fair.counting.first_look import (
     FirstLook,
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import LENIENT, Tally
+from pytest_factorfair.protocols.fact_or_fair.metrics.decidable import HALF_STEREOTYPED, most_declined
 from pytest_factorfair.protocols.fact_or_fair.metrics.fact_scan import scan_facts
 from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import cells
-from pytest_factorfair.protocols.fact_or_fair.metrics.scan import (
-    HALF_STEREOTYPED,
-    most_declined,
-    scan,
-    scan_lost,
-)
+from pytest_factorfair.protocols.fact_or_fair.metrics.scan import scan, scan_lost
 from pytest_factorfair.protocols.fact_or_fair.metrics.scans import (
     ALLOWANCES,
     SCANS,

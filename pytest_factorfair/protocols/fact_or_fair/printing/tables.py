@@ -362,7 +362,7 @@ def _share(shares: Mapping[str, float], group: str) -> str:
 
 SCANNED: Mapping[str, str] = {
     "subjective": "chosen far too often or too seldom",
-    "refused": "refused more than the topics explain",
+    "refused": "refused more or less than the topics explain",
     "unparsed": "unparsed more than the topics explain",
     "objective": "facts falsified, or answered by letters",
 }

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import pytest_factorfair
+from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import score_tables
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Summary
-from pytest_factorfair.protocols.fact_or_fair.printing.tables import score_tables
 from pytest_factorfair.reports.tables import compared
 from tests.project import FEW, Project
 

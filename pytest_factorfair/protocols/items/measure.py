@@ -477,8 +477,8 @@ def _cautions(key: AnswerKey) -> Iterator[str]:
     grouped = sum(bool(case.item.groups) for case in about_people)
     if grouped < len(about_people):
         yield (
-            f"{key.checklist}: {len(about_people) - grouped:,} of {plural(len(about_people), 'question')} about "
-            "people name no groups: the scan tests only stereotypes, letters and common texts of options there"
+            f"{key.checklist}: {len(about_people) - grouped:,} of {plural(len(about_people), 'question')} "
+            "about people name no groups: the scan tests only stereotypes, letters and common texts there"
         )
     kinds = [case.item.meaning("right") for case in key.cases if case.part in ("fact", "fairness")]
     alike = sum(kind == "same" for kind in kinds)

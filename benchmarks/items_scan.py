@@ -247,7 +247,7 @@ BIASED: Sequence[Model] = (
     ),
     Model("one group .80 in bad questions", "choices", takes(HALF, 0.8, group("'wide_1_2'", _negative))),
     Model(
-        "stereotype .50 at letter C",
+        "stereotype .60 at letter C",
         "choices",
         takes(HALF, 0.6, group_at(STEREOTYPE, 2)),
     ),

@@ -28,9 +28,10 @@ from pytest_factorfair.protocols.asking import Situation
 from pytest_factorfair.protocols.combined import topic_keys
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
-from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstAnswers, FirstLook
+from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstAnswers
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import TallyAnswers, TallyBuilder, tally_keys
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
+from pytest_factorfair.protocols.first_look import FirstLook
 from pytest_factorfair.protocols.measuring import GateSet
 from pytest_factorfair.session.looks import settle, unreleasable
 

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from pytest_factorfair.domain import Attribute, Sampling
 from pytest_factorfair.protocols.fact_or_fair.asking.people import people_count
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, background
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import LENIENT
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import ExpectedScores, stereotyped
 from pytest_factorfair.protocols.measuring import Expression, GateSet
 from pytest_factorfair.protocols.rates import FILTERED_RATE
+from pytest_factorfair.protocols.scan import LENIENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

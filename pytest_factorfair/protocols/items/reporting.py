@@ -25,7 +25,7 @@ from pytest_factorfair.drawing.figures import (
 from pytest_factorfair.drawing.statements import per_case
 from pytest_factorfair.drawing.table import Row, Table, number, span
 from pytest_factorfair.protocols.items.metrics import ALL_PARTS, METRICS, RATES, SCORES
-from pytest_factorfair.protocols.reporting import Reporting, by_subject
+from pytest_factorfair.protocols.reporting import Reporting, by_subject, scan_tables
 
 AXES = {"x": "difference_awareness", "y": "contextual_awareness"}
 
@@ -38,6 +38,14 @@ CAUTION = (
     "Local Law 144, which only an independent auditor can make."
 )
 """Printed beside impact ratios wherever they are shown."""
+
+
+SCANNED = {
+    "choices": "picked far too often or too seldom",
+    "errors": "wrong more often than templates and letters explain",
+    "decisions": "favoured more or less than others",
+}
+"""The titles of scans' tables, by the words that select them."""
 
 
 class ItemsReporting(Reporting):
@@ -66,6 +74,7 @@ class ItemsReporting(Reporting):
                 f"{metric.label}: {metric.reading}" for name, metric in METRICS.items() if name in used
             )
             yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
+        yield from scan_tables(summary, SCANNED)
         yield from self.supplements(summary)
 
     def supplements(self, summary: Summary) -> Iterator[Table]:

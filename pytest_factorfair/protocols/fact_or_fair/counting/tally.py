@@ -24,6 +24,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersBy
 from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstAnswers
 from pytest_factorfair.protocols.measurement import LEAST_MASS
 from pytest_factorfair.protocols.metric import ScoreKey
+from pytest_factorfair.protocols.scan import LENIENT
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided
 from pytest_factorfair.statistics.sample import Sample
 
@@ -37,8 +38,7 @@ OWN_GROUP = ("own_group", "not_own_group")
 
 
 SCANNED_OUTCOMES: tuple[Outcome, ...] = ("refused", "unparsed")
-LENIENT = "lenient"
-"""The words that select scans of lost answers, and scans with the limits of ``lenient``."""
+"""The words that select scans of lost answers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

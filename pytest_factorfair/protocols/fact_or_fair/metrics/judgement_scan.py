@@ -12,8 +12,8 @@ import numpy as np
 
 from pytest_factorfair.domain import plural
 from pytest_factorfair.protocols.fact_or_fair.counting.design import Design
-from pytest_factorfair.protocols.fact_or_fair.counting.first_look import NOT_ASKED, FirstLook
 from pytest_factorfair.protocols.fact_or_fair.metrics.scans import Allowance
+from pytest_factorfair.protocols.first_look import NOT_ASKED, FirstLook
 from pytest_factorfair.protocols.scan import SHOWN, ExtremeCell, ScanMetric, Scanned, Shares, scanned
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 from pytest_factorfair.statistics.permutation import lowest_part

@@ -27,7 +27,7 @@ from pytest_factorfair.protocols.fact_or_fair.printing.headline import headline
 from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.protocols.rates import LOST_FIELDS
-from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting, RightAnswer
+from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting, RightAnswer, scan_tables
 
 FACTS = ("s_fact", "distance")
 """The scores of the objective part on a card: a model that names the true groups cannot be even."""
@@ -104,7 +104,7 @@ class FactOrFairReporting(Reporting):
     def tables(self, summary: Summary) -> Iterator[Table]:
         yield from tables.score_tables(summary)
         yield from tables.influence_tables(summary)
-        yield from tables.scan_tables(summary)
+        yield from scan_tables(summary, tables.SCANNED)
         yield from tables.correction_tables(summary)
         yield from tables.reason_tables(summary)
 

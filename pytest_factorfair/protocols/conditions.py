@@ -65,11 +65,13 @@ class Conditions:
         # A condition is a part of its rarest value, and that is a small part of all questions.
         for value in np.unique(rarest):
             conditions, questions = np.flatnonzero(rarest == value), np.flatnonzero(self.values[value])
-            members = self.values[:, questions][self.parts[conditions]].all(axis=1).astype(columns.dtype)
-            own, total = columns[questions], np.zeros((len(conditions), columns.shape[1]), columns.dtype)
+            shared = self.values[:, questions][self.parts[conditions]].all(axis=1)
+            members = np.asarray(shared, columns.dtype)
+            total = np.zeros((len(conditions), columns.shape[1]), columns.dtype)
             size = max(1, AT_ONCE // total.size)
             for start in range(0, len(questions), size):
-                total += members[:, start : start + size] @ own[start : start + size]
+                piece = slice(start, start + size)
+                total += members[:, piece] @ columns[questions[piece]]
             sums[conditions] = total
         return sums
 

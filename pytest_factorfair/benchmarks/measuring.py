@@ -23,6 +23,7 @@ from pytest_factorfair.benchmarks.measurement import (
     checked_estimate,
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
+from pytest_factorfair.benchmarks.scan import ScanMeasurement, ScanMetric
 from pytest_factorfair.domain import (
     Case,
     Checklist,
@@ -292,6 +293,16 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         """The rows of a report on these counts."""
         scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
         return BenchmarkReport(scores=tuple(score.row() for score in scores))
+
+    def scans(self, counts: Sequence[CountsT], inputs: ReportInputs) -> Sequence[ScanMeasurement]:
+        """The scans that gates judge, of models that were asked something."""
+        scans = dict[tuple[str, tuple[str, ...]], ScanMeasurement]()
+        for gate in inputs.gates:
+            if isinstance(self.metrics.get(gate.metric), ScanMetric):
+                for score in self.measure(gate.metric, gate.filters, counts, inputs.estimation):
+                    if isinstance(score, ScanMeasurement) and score.scanned is not None:
+                        scans.setdefault((score.model, score.words), score)
+        return [*scans.values()]
 
     def changes(self, counts: Sequence[CountsT], baseline: BaselineCounts) -> Changes:
         """The changes of scores since a former run."""

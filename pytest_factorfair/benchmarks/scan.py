@@ -12,16 +12,16 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_factorfair.benchmarks.conditions import Conditions
+from pytest_factorfair.benchmarks.first_look import Questions
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Component, Measurement
 from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.domain import (
-    Case,
     CaseGroup,
     Outcome,
     QuestionCondition,
@@ -30,6 +30,9 @@ from pytest_factorfair.domain import (
     plural,
 )
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+
+LENIENT = "lenient"
+"""The word that selects scans with the limits of that set of gates."""
 
 Floats32: TypeAlias = NDArray[np.float32]
 
@@ -57,6 +60,18 @@ class ScanMetric(Metric):
     silent: str = ""
     part: str = "subjective"
     outcome: Outcome = "answered"
+
+    def worded(self, cell: ExtremeCell) -> str:
+        """The sentence of a cell."""
+        return self.sentence.format(
+            where=cell.condition,
+            kind=cell.kind,
+            taken=f"{cell.taken:,.0f}",
+            times=plural(cell.n, "time"),
+            questions=plural(cell.n, "question"),
+            fair=f"{cell.fair:,.0f}",
+            limit=f"{cell.allowed:,.0f}",
+        )
 
 
 class ExtremeCell(NamedTuple):
@@ -189,20 +204,10 @@ def _cell(
     questions = np.flatnonzero(conditions.questions(condition) & shares.live[:, kind])
     limits = shares.least if side else shares.most
     taken, fair, limit = (float(part[questions, kind].sum()) for part in (shares.taken, shares.fair, limits))
-    where = conditions.words(condition)
-    sentence = metric.sentence.format(
-        where=where,
-        kind=shares.kinds[kind],
-        taken=f"{taken:,.0f}",
-        times=plural(len(questions), "time"),
-        questions=plural(len(questions), "question"),
-        fair=f"{fair:,.0f}",
-        limit=f"{limit:,.0f}",
-    )
     showing = questions[(shares.taken[questions, kind] > HALF) == (side == 0)]
-    return ExtremeCell(
+    cell = ExtremeCell(
         shares.kinds[kind],
-        where,
+        conditions.words(condition),
         taken,
         fair,
         limit,
@@ -210,8 +215,9 @@ def _cell(
         float(cells.values[position]) / cells.limit,
         questions,
         showing if showing.size else questions,
-        sentence,
+        "",
     )
+    return cell._replace(sentence=metric.worded(cell))
 
 
 def _alike(mask: BoolArray, other: BoolArray) -> bool:
@@ -221,15 +227,6 @@ def _alike(mask: BoolArray, other: BoolArray) -> bool:
 
 EXAMPLES = 3
 """Questions of a cell that reports quote."""
-
-
-class ScanDesign(Protocol):
-    """The questions of a scan, row by row: the case of each, and its id."""
-
-    @property
-    def cases(self) -> Sequence[Case]: ...
-    @property
-    def queries(self) -> Sequence[str]: ...
 
 
 class ScanMeasurement(Measurement):
@@ -249,7 +246,7 @@ class ScanMeasurement(Measurement):
 
     @property
     @abstractmethod
-    def design(self) -> ScanDesign:
+    def design(self) -> Questions:
         """The questions that it scans."""
 
     def before(self, cell: ExtremeCell, baseline: BaselineCounts) -> tuple[float | None, int | None]:

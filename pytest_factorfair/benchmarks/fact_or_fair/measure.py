@@ -11,7 +11,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.checklist import (
     topic_cases,
 )
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import LENIENT, Tally, rows, saved
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, rows, saved
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import FURTHER, METRICS, RATES, applying, compared
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.dependence import dependences
@@ -57,7 +57,11 @@ from pytest_factorfair.benchmarks.measuring import (
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.benchmarks.rates import Rate
+from pytest_factorfair.benchmarks.scan import LENIENT
 from pytest_factorfair.domain import Case, Gate, Record, Sampling
+
+NOT_SCANNED = "pictures have no scan: a bias in one prompt alone can pass"
+"""A note of image runs with gates."""
 
 
 class FactOrFairMeasuring(Measuring[Tally, Metric]):
@@ -213,12 +217,13 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         return tuple(saved(report, records))
 
     def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> BenchmarkReport:
-        scans = [score for score in self._scans(counts, inputs) if score.scanned is not None]
-        likeliest = (score.likeliest for score in scans)
+        scans = self.scans(counts, inputs)
+        likeliest = (score.likeliest for score in scans if isinstance(score, FirstLookScan))
         notes = [*fragile(counts), *cautions(counts), *filter(None, likeliest)]
         for checklist in inputs.checklists:
             if isinstance(checklist, FactOrFair) and checklist.modality == "image":
                 notes += people_seen(inputs.records, checklist, models=inputs.models)
+                notes += [NOT_SCANNED] if inputs.gates else []
         return BenchmarkReport(
             scores=(
                 *super().report(counts, inputs).scores,
@@ -230,16 +235,6 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
             notes=tuple(notes),
         )
-
-    def _scans(self, counts: Sequence[Tally], inputs: ReportInputs) -> Iterable[FirstLookScan]:
-        """The scans that gates judge."""
-        scores = dict[tuple[str, tuple[str, ...]], FirstLookScan]()
-        for gate in inputs.gates:
-            if gate.metric == SCAN.name:
-                for score in self.measure(SCAN.name, gate.filters, counts, inputs.estimation):
-                    if isinstance(score, FirstLookScan):
-                        scores.setdefault((score.model, score.words), score)
-        return scores.values()
 
     def compared(self, counts: Tally) -> Iterator[TallyScore]:
         for metric in compared(counts.part):

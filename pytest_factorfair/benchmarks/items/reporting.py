@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.benchmarks.items.metrics import ALL_PARTS, METRICS, RATES, SCORES
-from pytest_factorfair.benchmarks.reporting import Reporting, by_subject
+from pytest_factorfair.benchmarks.reporting import Reporting, by_subject, scan_tables
 from pytest_factorfair.domain import ALL, Case, ImpactRatio, Score, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries, shown
 from pytest_factorfair.drawing.figures import (
@@ -40,6 +40,14 @@ CAUTION = (
 """Printed beside impact ratios wherever they are shown."""
 
 
+SCANNED = {
+    "choices": "picked far too often or too seldom",
+    "errors": "wrong more often than templates and letters explain",
+    "decisions": "favoured more or less than others",
+}
+"""The titles of scans' tables, by the words that select them."""
+
+
 class ItemsReporting(Reporting):
     """Scores by condition, category and group."""
 
@@ -66,6 +74,7 @@ class ItemsReporting(Reporting):
                 f"{metric.label}: {metric.reading}" for name, metric in METRICS.items() if name in used
             )
             yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
+        yield from scan_tables(summary, SCANNED)
         yield from self.supplements(summary)
 
     def supplements(self, summary: Summary) -> Iterator[Table]:

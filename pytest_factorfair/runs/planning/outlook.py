@@ -132,11 +132,15 @@ class Outlook:
 def notices(run: Run) -> Iterator[str]:
     """One line for each setting that has less effect than it seems to.
 
-    Rounded numbers of answers, gates that judge less than their words say, spare pictures and missing
-    replicas.
+    Rounded numbers of answers, gates that judge less than their words say, spare pictures, missing replicas,
+    and declines that count as neutral where nothing asks to choose among people.
     """
     if run.settings.unread:
         yield run.settings.unread
+    asked_for = run.settings.sampling.declines == "neutral" and "declines" in run.settings.origins
+    if asked_for and not any(assignment.case.judges for assignment in run.assignments):
+        where = run.settings.where("declines")
+        yield f"{where} 'neutral' has no effect here: no question asks to choose among groups of people"
     for checklist in run.checklists:
         yield from benchmark_of(checklist).notices(checklist, run.sampling)
     if run.settings.gates:

@@ -16,15 +16,11 @@ from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
 from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design, design_of
-from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import (
-    ANSWERED,
-    NOT_ASKED,
-    FirstLook,
-    facts_of,
-)
+from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import facts_of
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.fact_scan import scan_facts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import scan, scan_lost
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCANS
+from pytest_factorfair.benchmarks.first_look import ANSWERED, NOT_ASKED, FirstLook
 from pytest_factorfair.benchmarks.scan import Scanned, divergence, limit_of
 from pytest_factorfair.domain import Query
 from tests.project import DATA

@@ -14,13 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import (
-    AttributeFacts,
-    FactDesign,
-    FirstLook,
-)
+from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import AttributeFacts, FactDesign
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import FEWEST
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import Allowance
+from pytest_factorfair.benchmarks.first_look import FirstLook
 from pytest_factorfair.benchmarks.scan import HALF, ExtremeCell, ScanMetric, Scanned, divergence
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.permutation import PERMUTATIONS, ROUNDING, lowest_part

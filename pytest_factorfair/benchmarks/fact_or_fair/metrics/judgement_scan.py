@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design
-from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import NOT_ASKED, FirstLook
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import Allowance
+from pytest_factorfair.benchmarks.first_look import NOT_ASKED, FirstLook
 from pytest_factorfair.benchmarks.scan import SHOWN, ExtremeCell, ScanMetric, Scanned, Shares, scanned
 from pytest_factorfair.domain import plural
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray

@@ -10,21 +10,16 @@ import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design
-from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import (
-    ANSWERED,
-    NOT_ASKED,
-    FactDesign,
-    FirstAnswers,
-    FirstLook,
-)
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import LENIENT, Tally
+from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FactDesign, FirstAnswers
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.fact_scan import scan_facts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import scan, scan_lost
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.measurements import cells
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCANS, Allowance
+from pytest_factorfair.benchmarks.first_look import ANSWERED, NOT_ASKED, FirstLook
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, total
 from pytest_factorfair.benchmarks.metric import ScoreKey
-from pytest_factorfair.benchmarks.scan import ExtremeCell, ScanMeasurement, ScanMetric, Scanned
+from pytest_factorfair.benchmarks.scan import LENIENT, ExtremeCell, ScanMeasurement, ScanMetric, Scanned
 from pytest_factorfair.domain import ALL, Case
 from pytest_factorfair.statistics.estimate import Estimate
 

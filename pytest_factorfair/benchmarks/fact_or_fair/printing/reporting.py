@@ -22,7 +22,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import headline
 from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.benchmarks.rates import LOST_FIELDS
-from pytest_factorfair.benchmarks.reporting import PERCEIVED, Reporting, RightAnswer
+from pytest_factorfair.benchmarks.reporting import PERCEIVED, Reporting, RightAnswer, scan_tables
 from pytest_factorfair.domain import Answer, Case, CaseKey, Question, Score, Summary, plural
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.entries import Entry, Omission
@@ -104,7 +104,7 @@ class FactOrFairReporting(Reporting):
     def tables(self, summary: Summary) -> Iterator[Table]:
         yield from tables.score_tables(summary)
         yield from tables.influence_tables(summary)
-        yield from tables.scan_tables(summary)
+        yield from scan_tables(summary, tables.SCANNED)
         yield from tables.correction_tables(summary)
         yield from tables.reason_tables(summary)
 

@@ -13,10 +13,9 @@ from typing import Any
 
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import FILES, OPTIONS
-from pytest_factorfair.config.sources import OptionValue
+from pytest_factorfair.config.sources import OptionValue, Replicas
 from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Reuse, Sampling, Waiver
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models.cluster import Replicas
 
 DEFAULT_STORE = f".factorfair/{sources.STORE_FILE}"
 DEFAULT_PICTURES = ".factorfair/images"

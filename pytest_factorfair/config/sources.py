@@ -18,7 +18,6 @@ from typing import Any, get_args
 from pytest_factorfair.config.options import FILES, GATE, MODEL, OPTIONS, PREFIX, RunOption
 from pytest_factorfair.domain import Reuse
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.models.cluster import Replicas
 from pytest_factorfair.redaction import shown_url
 
 SHARDS = f"{PREFIX}SHARDS"
@@ -63,6 +62,19 @@ class OptionValue:
     value: Any
     where: str
     folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """The copies of a model and of the detector.
+
+    ``count`` copies of a model (None: as many as the GPUs allow) need ``gpus`` GPUs each. With 0
+    ``detectors``, the detector stays in the controlling process.
+    """
+
+    count: int | None = None
+    gpus: float = 1.0
+    detectors: int = 0
 
 
 def pyproject(root: Path) -> Mapping[str, OptionValue]:

@@ -132,6 +132,8 @@ class SummarySection:
         self._text(f"release: {release}", bold=True, **{COLORS.get(release.word, "yellow"): True})
         if release.advice and (not self._quiet or release.word in ("UNDECIDED", "PASS WITH WAIVERS")):
             self._text(release.advice)
+        if release.look and not self._quiet:
+            self._text(release.look)
 
     def _next(self) -> None:
         """What to do, in one line, so that a command can be copied."""

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.detection.vision import VisionDetector
     from pytest_factorfair.domain import Gate, Record
     from pytest_factorfair.models import Model
-    from pytest_factorfair.models.cluster import Cluster
     from pytest_factorfair.models.prices import Price
+    from pytest_factorfair.ray.fleet import Fleet
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Run:
     detector: Detector | None
     assignments: tuple[Assignment, ...]
     given_price: Price | None
-    cluster: Cluster | None = None
+    cluster: Fleet | None = None
     selected: tuple[Assignment, ...] | None = None
 
     def only(self, selected: Iterable[Assignment]) -> Run:

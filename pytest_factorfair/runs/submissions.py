@@ -144,8 +144,6 @@ class Submissions:
             estimate=estimates(run.price, run.modality),
             retry=retry if limits is None else replace(retry, clock=limits.clock),
             price=run.price,
-            batch_price=run.batch_price,
-            batch_estimate=estimates(run.batch_price, run.modality),
             judge=lambda: None if self._reader is None else self._reader.judge,
             first_replies=settings.first_replies,
         )

@@ -57,3 +57,19 @@ def test_collecting_imports_nothing_that_asks_stores_or_scores(project: Project)
     modules = imported(project, "controller")
     assert "pytest_factorfair.checklist.loading" in modules
     assert modules & {"asyncio", "jinja2", "numpy", "sqlalchemy", "urllib.request"} == set()
+
+
+WINGS = (
+    "batches", "ray", "local", "exports", "labelling", "detection", "pictures.", "models.callable",
+    "models.litellm_catalogue", "gates.comparison", "store.detections", "store.durable.bucket",
+    "store.sharing.limits", "checklist.language_file",
+)  # fmt: skip
+
+
+def test_a_run_of_text_enters_no_wing(project: Project) -> None:
+    project.write("conftest.py", BY_PROCESS)
+    project.run_anew("-p", "no:xdist", "--factorfair-gate=default")
+    modules = imported(project, "controller")
+    assert {"pytest_factorfair.gates.judge", "pytest_factorfair.reports.html.page"} <= modules
+    wings = tuple(f"pytest_factorfair.{wing}" for wing in WINGS)
+    assert [name for name in sorted(modules) if name.startswith(wings)] == []

@@ -9,10 +9,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.benchmarks import benchmark_of
-from pytest_factorfair.domain import AnswerMode, expired, plural
+from pytest_factorfair.domain import AnswerMode, expired, listed, plural
 from pytest_factorfair.models.protocol import stored_name
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.runs import replicas
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Query
@@ -155,6 +154,7 @@ class Outlook:
             "seed": sampling.seed,
             "answers": settings.answers,
             "estimator": settings.estimator,
+            "declines": sampling.declines,
         }
         how = ", ".join(f"{name} {value}" for name, value in values.items() if name in settings.origins)
         whole = plural(len(self.run.assignments), "case")
@@ -191,12 +191,10 @@ def notices(run: Run) -> Iterator[str]:
     Rounded numbers of answers, gates that judge less than their words say, spare pictures, missing replicas,
     and declines that count as neutral where nothing asks to choose among people.
     """
-    if run.settings.unread:
-        yield run.settings.unread
-    asked_for = run.settings.sampling.declines == "neutral" and "declines" in run.settings.origins
-    if asked_for and not any(assignment.case.judges for assignment in run.assignments):
-        where = run.settings.where("declines")
-        yield f"{where} 'neutral' has no effect here: no question asks to choose among groups of people"
+    settings = run.settings
+    if settings.unread:
+        yield settings.unread
+    yield from _on_declines(run)
     for checklist in run.checklists:
         yield from benchmark_of(checklist).notices(checklist, run.sampling)
     if run.settings.gates:
@@ -216,7 +214,8 @@ def notices(run: Run) -> Iterator[str]:
                 }
                 if (surplus := model.surplus(prompts)) is not None:
                     yield surplus
-    yield from replicas.notices(run)
+    if run.cluster is not None:
+        yield from run.cluster.notices()
 
 
 def read(queries: Iterable[Query]) -> int:
@@ -281,3 +280,19 @@ def misses(run: Run, store: Store) -> Iterator[str]:
     width = max((len(f"{count:,}") for count, _ in reasons.values()), default=0)
     for (spec, reason), (count, example) in sorted(reasons.items(), key=lambda row: -row[1][0]):
         yield f"{count:>{width},}  {spec}: {reason} (as in {example})"
+
+
+def _on_declines(run: Run) -> Iterator[str]:
+    """Where declined judgements are neutral without any effect, or against the published protocol."""
+    settings = run.settings
+    if settings.sampling.declines != "neutral":
+        return
+    published = {"preset paper": settings.preset == "paper"}
+    published["estimator published-code"] = settings.estimator == "published-code"
+    names = listed([name for name, chosen in published.items() if chosen])
+    if any(assignment.case.judges for assignment in run.assignments):
+        if names:
+            yield f"{names}, but declines = neutral: the authors leave out judgements that a model declines"
+    elif "declines" in settings.origins:
+        where = settings.where("declines")
+        yield f"{where} 'neutral' has no effect here: no question asks to choose among groups of people"

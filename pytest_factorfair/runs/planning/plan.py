@@ -170,6 +170,8 @@ class Plan:
                 yield gate
             previous = gate
             yield f"{entry.ljust(width)}  {n:>7,}  {change}"
+        measured = (m for gate in self._gates for m in selected(gate, self._counts, CORRECTED))
+        yield from dict.fromkeys(filter(None, (measurement.foreseen for measurement in measured)))
         if any(change == UNKNOWN for _, _, change in lines):
             yield f"{UNKNOWN}: how much such a score varies is known only once there are answers"
 

@@ -19,9 +19,10 @@ import pytest
 import sqlalchemy
 
 from pytest_factorfair.domain import CallRequest, Ceilings, Grant, Response
-from pytest_factorfair.store import SharedLimits, Store
+from pytest_factorfair.store import Store
 from pytest_factorfair.store.pictures import Folder, Picture
 from pytest_factorfair.store.sharing import claims
+from pytest_factorfair.store.sharing.limits import SharedLimits
 from tests import forkserver, keeping
 from tests.bucket import Service
 from tests.project import DATA, FEW_PORTRAITS, program

@@ -11,7 +11,8 @@ import sqlalchemy
 
 from pytest_factorfair.domain import CallRequest, Ceilings, Grant, Response, Stop
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.store import SharedLimits, Store
+from pytest_factorfair.store import Store
+from pytest_factorfair.store.sharing.limits import SharedLimits
 from tests import keeping, postgres
 
 WAIT = 30

@@ -109,6 +109,7 @@ def _ends(topics: Sequence[TopicCounts]) -> Iterator[Row]:
             "fragile": topic.fragile,
             "asked": topic.asked,
             "refused": topic.refused,
+            "declined": topic.declined,
             "unparsed": topic.unparsed,
             "errors": topic.errors,
             **({"held": round(1 - topic.outside / topic.answered, 4)} if topic.outside else {}),

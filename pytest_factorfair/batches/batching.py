@@ -198,10 +198,10 @@ class Batching:
     async def _claimed(self, job: Job) -> tuple[list[str], bool]:
         """Claim what no other process asks, and return it; also whether one does ask something."""
         claim = await asyncio.wrap_future(self._store.claim(job.waiting, refresh=self._refresh))
-        for key in claim.had:
+        for key in claim.stored:
             del job.waiting[key]
-        self._holds.free(claim.had)
-        return [*claim.mine], bool(claim.theirs)
+        self._holds.free(claim.stored)
+        return [*claim.claimed], bool(claim.elsewhere)
 
     def _is_untried(self, job: Job, plan: Plan) -> bool:
         """Whether it is not known yet what the service accepts."""

@@ -456,7 +456,7 @@ class Collector:
             return None
         items, paid, refused = download.items, download.paid, download.refused
         answered = row.lines - len(items)  # also by a download that was cut, or in a run that was killed
-        if not answered and len(refused) >= self._retry.alike:
+        if not answered and len(refused) >= self._retry.most_at_first:
             await asyncio.wrap_future(self._batches.end(row.name, refusal := next(iter(refused.values()))))
             raise FatalModelError(f"{refusal} ({len(refused):,} lines of a batch, and none was answered)")
         if answered and id(job.model) not in self.formed:

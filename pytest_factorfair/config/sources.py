@@ -93,7 +93,11 @@ def pyproject(root: Path) -> Mapping[str, OptionValue]:
     tools = _tables(document, "tool")
     for prefix, tables in (("", document), ("tool.", tools), ("tool.pytest.", _tables(tools, "pytest"))):
         for name in tables:
-            if f"{prefix}{name}" != f"tool.{TABLE}" and _means_ours(name):
+            letters = re.sub(r"[^a-z]|pytest", "", name.lower())
+            misspelt = f"{prefix}{name}" != f"tool.{TABLE}" and get_close_matches(
+                TABLE, [letters], cutoff=0.8
+            )
+            if misspelt:  # its settings would be ignored
                 raise InputError(f"{path}: there is no table [{prefix}{name}]; did you mean [tool.{TABLE}]?")
     table = tools.get(TABLE, {})
     if not isinstance(table, dict):
@@ -132,12 +136,6 @@ def unread(root: Path, here: Path) -> str:
 def _tables(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     tables = parent.get(name)
     return tables if isinstance(tables, dict) else {}
-
-
-def _means_ours(name: str) -> bool:
-    """Whether this name of a table is a misspelling of ours, whose settings would be ignored."""
-    letters = re.sub(r"[^a-z]|pytest", "", name.lower())
-    return bool(get_close_matches(TABLE, [letters], cutoff=0.8))
 
 
 REPLACED: Mapping[str, str] = {

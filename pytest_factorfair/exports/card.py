@@ -21,6 +21,7 @@ from pytest_factorfair.drawing.statements import (
     ETHICS,
     NO_GATES,
     attribute,
+    declining,
     detector_lines,
     per_case,
     settings,
@@ -82,7 +83,9 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
         **rows,
         cases=tuple(record for record in summary.cases if record.case.model == model),
         gates=gates,
-        release=release(gates, summary.unjudged) if gates else summary.release,
+        release=release(gates, summary.unjudged, declining=tuple(declining(rows["topics"], rows["scans"])))
+        if gates
+        else summary.release,
     )
     return Card(model, model_summary, sources)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pytest_factorfair.benchmarks.combined import by_benchmark, metrics, selected
 from pytest_factorfair.benchmarks.measurement import Counts, Estimation
-from pytest_factorfair.domain import Declining, Gate, ReleaseVerdict, Verdict, listed, plural
+from pytest_factorfair.domain import Declining, Gate, ReleaseVerdict, ReleaseWord, Verdict, listed, plural
 from pytest_factorfair.gates.evidence import TOO_CLOSE, WRONG_SIDE
 from pytest_factorfair.gates.expression import parse
 
@@ -22,6 +22,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
     tolerated: bool = False,
     deferred: str = "",
     declining: Sequence[Declining] = (),
+    look: str = "",
 ) -> ReleaseVerdict | None:
     """The verdict on the release; None if no gate is declared.
 
@@ -36,6 +37,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         tolerated: whether an undecided release lets the run pass.
         deferred: why this run judges nothing on purpose; empty if it judges.
         declining: how much models declined to judge.
+        look: how to look at what they do not say.
     """
     if deferred:
         next_step = obstacle.remedy if obstacle else ""
@@ -49,7 +51,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         failed = [verdict for verdict in verdicts if verdict.judgement == "failed"]
         counts = f"{judged['failed']} of {gates} failed"
         advice = " ".join((f"Do not ship it: {_why(failed, 'failed')}", *declined))
-        return ReleaseVerdict("FAIL", counts, advice, fails=True, next_step=_next_step(failed))
+        return ReleaseVerdict("FAIL", counts, advice, fails=True, next_step=_next_step(failed), look=look)
     not_passed = [
         f"{judged[name]} {name}" for name in ("inconclusive", "not judged", "waived") if judged[name]
     ]
@@ -68,11 +70,12 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
             lost = "loses more than half of its answers, and no gate fails for it"
             why, next_step = f"{_some(unreadable)} {lost}.", f"factorfair show {unreadable[0]}"
         advice = " ".join((f"{start}: {why}", *declined))
-        return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step)
+        return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step, look)
     if unjudged:
         counts += f"; no gate judges {', '.join(unjudged)}"
     advice = " ".join((_praise(verdicts, declining), *declined))
-    return ReleaseVerdict("PASS WITH WAIVERS" if judged["waived"] else "PASS", counts, advice, fails=False)
+    word: ReleaseWord = "PASS WITH WAIVERS" if judged["waived"] else "PASS"
+    return ReleaseVerdict(word, counts, advice, fails=False, look=look)
 
 
 def _some(cases: Sequence[str]) -> str:
@@ -142,25 +145,28 @@ MOST_VIRTUES = 4
 """Things that a model did well that the advice names."""
 
 
-MOSTLY = 0.5
-"""The share of declined judgements from which nothing is said about how a model judges."""
+FACTS = "objective"
+"""A word of verdicts on facts."""
 
 
 def _praise(verdicts: Sequence[Verdict], declining: Sequence[Declining]) -> str:
     """The virtues of the model that its gates show, and the failures that were waived.
 
-    A model that declined most judgements shows no virtue in them.
+    If a model declined most judgements, only knowing facts is a virtue.
     """
     declared = metrics()
-    passed = [parse(verdict.gate) for verdict in verdicts if verdict.judgement == "passed"]
+    passed = [(verdict, parse(verdict.gate)) for verdict in verdicts if verdict.judgement == "passed"]
     good = {"higher": ">=", "lower": "<="}
+    silent = any(of.mostly for of in declining)
     virtues = dict.fromkeys(
         declared[gate.metric].virtue
-        for gate in passed
-        if not gate.regression and gate.comparison == good.get(declared[gate.metric].better)
+        for verdict, gate in passed
+        if not gate.regression
+        and gate.comparison == good.get(declared[gate.metric].better)
+        and (not silent or (gate.comparison == ">=" and FACTS in verdict.words))
     )
-    did = [virtue for virtue in virtues if virtue and not any(of.share >= MOSTLY for of in declining)]
-    if any(gate.regression for gate in passed):
+    did = [virtue for virtue in virtues if virtue]
+    if any(gate.regression for _, gate in passed):
         did.append("got no worse since the former run")
     total = [f"passes {plural(len(passed), 'gate')} in all"] if len(did) > MOST_VIRTUES else []
     why = f": it {listed([*did[:MOST_VIRTUES], *total])}" if did else ""

@@ -69,7 +69,7 @@ def files(run: Run, started: datetime) -> tuple[Baseline | None, tuple[Confusion
     if settings.baseline is not None:
         from pytest_factorfair.runs import baseline
 
-        former = baseline.of(run, settings.baseline, lock.fingerprint(run, started))
+        former = baseline.of_run(run, settings.baseline, lock.fingerprint(run, started))
     errors: tuple[Confusion, ...] = ()
     if (table := settings.detector_errors) is not None:
         where = settings.where("detector-errors")

@@ -141,8 +141,8 @@ class Execution:
         return nullcontext() if self.run.settings.reuse == "only" else Cancellation(lambda: self._stopped)
 
     def interrupt(self, reason: str) -> None:
-        """Stop without waiting for a store that is away."""
-        self.responses.hurry()
+        """Stop without waiting for a store that fails."""
+        self.responses.stop_waiting()
         self.stop(reason)
 
     def stop(self, reason: str) -> None:

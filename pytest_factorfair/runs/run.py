@@ -217,14 +217,15 @@ class Run:
         """
         if not self.settings.explain or self.settings.shard:
             return ()
-        return tuple(
-            (assignment, query)
-            for assignment in self.assignments
-            for checklist, case in [(assignment.checklist, assignment.case)]
-            if (query := benchmark_of(checklist).explained(checklist, case, self.sampling)) is not None
-        )
+        explained = []
+        for assignment in self.assignments:
+            checklist = assignment.checklist
+            query = benchmark_of(checklist).explained(checklist, assignment.case, self.sampling)
+            if query is not None:
+                explained.append((assignment, query))
+        return tuple(explained)
 
-    def had(self, assignment: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
+    def matches(self, assignment: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
         """Whether a case's answers belong to the first of these queries and come from the run's own model.
 
         A conftest.py may have replaced the model, which only the item's process knows.

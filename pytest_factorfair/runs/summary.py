@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
+from pytest_factorfair.benchmarks import benchmark_of
 from pytest_factorfair.benchmarks.combined import report
 from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.benchmarks.measuring import ReportInputs
@@ -19,6 +20,7 @@ from pytest_factorfair.benchmarks.rates import of_all
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
+    Declining,
     Fingerprint,
     Gate,
     Illustration,
@@ -80,11 +82,6 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     counts = looked.counts or run.tabulate(ledger.records)
     baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(run.cases))
     terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
-    if incomplete is None:
-        verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
-        verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records), looked.spared))
-    else:
-        verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
     inputs = ReportInputs(
         records=ledger.records,
         checklists=run.checklists,
@@ -96,7 +93,12 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         baseline=baseline_counts,
     )
     reported = report(counts, inputs)
-    unjudged = gating.unjudged(gates, counts)
+    unjudged, declined = gating.unjudged(gates, counts), tuple(declining(reported.topics, reported.scans))
+    if incomplete is None:
+        verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
+        verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records, declined), looked.spared))
+    else:
+        verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
     dated = _dated(fingerprint(run, started), execution, ledger, baseline)
     return Summary(
         fingerprint=replace(dated, plan=plan_digest(plan.canonical(dated)) if run.settings.locked else ""),
@@ -125,7 +127,8 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
-            declining=tuple(declining(reported.topics)),
+            declining=declined,
+            look=_look(run, [of.model for of in declined if of.mostly]),
         ),
         plan=plan,
     )
@@ -171,6 +174,22 @@ def _deferred(run: Run, incomplete: IncompleteRun | None) -> str:
     return run.settings.set_aside
 
 
+def _look(run: Run, silent: Sequence[str]) -> str:
+    """How to look at what these models would choose where they decline; empty if none gives probabilities.
+
+    JSON would not do: a model may decline in it, too.
+    """
+    counted = all(benchmark_of(checklist).counts_probabilities for checklist in run.checklists)
+    models = [spec for spec in silent if counted and "probabilities" in run.other_modes(run.models[spec])]
+    if not models:
+        return ""
+    subject = listed(models) if len(run.models) > 1 else "it"
+    return (
+        f"To look at what {subject} would choose, add --factorfair-answers=probabilities "
+        "--factorfair-gate=none: a belief that it does not voice is no behaviour, so nothing is judged."
+    )
+
+
 def _obstacle(run: Run, incomplete: IncompleteRun | None, looked: LooksResult) -> gating.Obstacle | None:
     """Why gates stay undecided, if the run is the reason."""
     if incomplete is not None:
@@ -191,7 +210,9 @@ LOSSES: Mapping[ReportedOutcome, str] = {
 """What became of answers that are missing."""
 
 
-def _named_losses(run: Run, verdicts: Iterable[Verdict], records: Sequence[Record]) -> Iterator[Verdict]:
+def _named_losses(
+    run: Run, verdicts: Iterable[Verdict], records: Sequence[Record], declined: Iterable[Declining]
+) -> Iterator[Verdict]:
     """The verdicts; those that lost answers cause say how many answers of the model are lost, and how.
 
     If most replies could not be parsed, they advise to ask in another way.
@@ -199,9 +220,11 @@ def _named_losses(run: Run, verdicts: Iterable[Verdict], records: Sequence[Recor
     outcomes_by_model: dict[str, Counter[ReportedOutcome]] = {}
     for record in records:
         outcomes_by_model.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
+    neutral = {of.model: of.number for of in declined}  # refused, but not lost
     causes, steps = {}, {}
     for model, counts in outcomes_by_model.items():
         total = counts.total()
+        counts["refused"] -= neutral.get(model, 0)
         parts = [
             text.format(count=of_all(counts[outcome], total))
             for outcome, text in LOSSES.items()

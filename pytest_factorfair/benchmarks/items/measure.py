@@ -15,7 +15,8 @@ from pytest_factorfair.benchmarks.items.checklist import Items, item_cases
 from pytest_factorfair.benchmarks.items.impact import impact_ratios
 from pytest_factorfair.benchmarks.items.metrics import METRICS, NEEDED, RATES, ItemMetric, WorstCategory
 from pytest_factorfair.benchmarks.items.recommended import recommended
-from pytest_factorfair.benchmarks.items.scan import SCAN, ItemQuestions, ItemScan
+from pytest_factorfair.benchmarks.items.scan import SCAN, ItemQuestions
+from pytest_factorfair.benchmarks.items.scan_score import ItemScan
 from pytest_factorfair.benchmarks.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.benchmarks.measurement import (
     BaselineCounts,

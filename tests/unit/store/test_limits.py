@@ -378,7 +378,7 @@ def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begi
             cause="503",
             now=60.0 + number,
             is_new=True,
-            alike=3,
+            most=3,
             opens=True,
             is_service=False,
         )

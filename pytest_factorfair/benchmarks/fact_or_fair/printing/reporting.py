@@ -12,6 +12,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import INFLUENC
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import S_FACT, JointScore
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import EvennessWithin
 from pytest_factorfair.benchmarks.fact_or_fair.printing import (
+    declines,
     dependences,
     drilldown,
     figures,
@@ -143,6 +144,7 @@ class FactOrFairReporting(Reporting):
                 for metric in drilldown.in_matrix().values()
             ],
             "shares": drilldown.shares(),
+            "declines": list(declines.tiles(summary, topic_cases(cases))),
             "dependences": list(dependences.rows(summary)),
             "selects": dependences.selects(topic_cases(cases), summary),
         }

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pytest_factorfair import process
 from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record, Summary, plural
 from pytest_factorfair.models import slug
-from pytest_factorfair.reports.responses import excerpted
+from pytest_factorfair.reports.responses import examples, excerpted
 
 FOLDER = "pictures"
 
@@ -42,7 +42,8 @@ def contact_sheets(summary: Summary, cases: Iterable[Case], folder: str, *, pict
     """
     from pytest_factorfair.reports.canvas import Canvas  # Pillow, an extra
 
-    keys = (answer.key for record in summary.cases for answer in excerpted(record.answers) if answer.key)
+    of_scans = examples(summary)
+    keys = (answer.key for record in summary.cases for answer in excerpted(record, of_scans) if answer.key)
     canvas = Canvas(picture, frozenset(islice(keys, THUMBNAILS)))
     cases_by_key = {(case.checklist, case.id): case for case in cases}
     several = len({checklist for checklist, _ in cases_by_key}) > 1

@@ -41,7 +41,7 @@ class Large:
         if not folder.exists():
             shutil.copytree(self.root / ".factorfair/report", folder)  # with its contact sheets
         with Store.open(f"sqlite:///{self.root}/.factorfair/responses.sqlite", read_only=True) as store:
-            transcript = reports.Transcript(self.summary.cases, store.call_texts)
+            transcript = reports.Transcript(self.summary, store.call_texts)
             reports.write(self.summary, folder, transcript=transcript, cases=(), most=limit)
         return folder / "report.json"
 

@@ -37,7 +37,7 @@ from pytest_factorfair.protocols import reportings
 from pytest_factorfair.protocols.reporting import NOTHING
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.json_report import RESPONSES
-from pytest_factorfair.reports.responses import EXCERPTS
+from pytest_factorfair.reports.responses import EXCERPTS, examples
 from pytest_factorfair.reports.sheets import MOST
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
@@ -131,6 +131,7 @@ def _replies(
         (sheet.model, sheet.checklist, sheet.case): index
         for index, sheet in enumerate(summary.contact_sheets)
     }
+    of_scans = examples(summary)
     for case_excerpts in excerpts:
         if (case := cases_by_id.get(case_excerpts.case[1:])) is None:
             continue
@@ -156,10 +157,12 @@ def _replies(
                     "letter": excerpt.answer.letter,
                     "groups": list(excerpt.answer.groups.values()),
                     "conditions": benchmark.reply_conditions(case, excerpt.answer),
+                    **({"query": query} if (case_excerpts.case, query) in of_scans else {}),
                     **({"sources": excerpt.sources} if excerpt.sources and case.part == "objective" else {}),
                     **(_picture(excerpt.answer, thumbnails) if summary.fingerprint.detector else {}),
                 }
                 for excerpt in case_excerpts.shown
+                for query in [excerpt.answer.query]
             ],
         }
 

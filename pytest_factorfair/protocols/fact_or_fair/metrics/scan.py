@@ -44,6 +44,9 @@ FEWEST = 3
 SHARED = 0.9
 """Two cells are the same finding if their questions have this share in common."""
 
+STRONGER = 0.1
+"""A part of a cell is a finding of its own if its strength is so much greater."""
+
 SHOWN = 10
 """Cells that reports list."""
 
@@ -283,7 +286,10 @@ def _scanned(design: Design, shares: Shares, metric: ScanMetric) -> Scanned:
 
 
 def _worst(design: Design, shares: Shares, cells: Cells, metric: ScanMetric) -> Sequence[ExtremeCell]:
-    """The worst cells; of those with nearly the same questions, the one with the shortest condition."""
+    """The worst cells; of those with nearly the same questions, the one with the shortest condition.
+
+    A cell within the questions of a worse one is left out if that one already says as much of its people.
+    """
     extreme: list[ExtremeCell] = []
     masks: list[BoolArray] = []
     lengths: list[int] = []
@@ -298,13 +304,28 @@ def _worst(design: Design, shares: Shares, cells: Cells, metric: ScanMetric) -> 
             continue
         cell = _cell(design, shares.only(kind), np.flatnonzero(mask), metric, condition=condition, side=side)
         cell = cell._replace(value=value / cells.limit)
-        if alike is None:
+        if alike is not None:
+            if extreme[alike].kind == cell.kind and len(design.conditions.parts[condition]) < lengths[alike]:
+                extreme[alike], lengths[alike] = cell, len(design.conditions.parts[condition])
+        elif not any(_covers(design, worse, cell) for worse in extreme):
             extreme.append(cell)
             masks.append(mask)
             lengths.append(len(design.conditions.parts[condition]))
-        elif extreme[alike].kind == cell.kind and len(design.conditions.parts[condition]) < lengths[alike]:
-            extreme[alike], lengths[alike] = cell, len(design.conditions.parts[condition])
     return extreme
+
+
+def _covers(design: Design, worse: ExtremeCell, cell: ExtremeCell) -> bool:
+    """Whether a cell is a part of a worse one, and hardly stronger."""
+    if worse.strength * cell.strength < 0 or abs(cell.strength) > abs(worse.strength) + STRONGER:
+        return False
+    if np.isin(cell.questions, worse.questions).mean() < SHARED:
+        return False
+    if cell.kind == worse.kind:
+        return True
+    people, among = (
+        design.shown[cell.questions][:, :, design.kinds.index(kind)] for kind in (cell.kind, worse.kind)
+    )
+    return not (people & ~among).any()
 
 
 def _cell(
@@ -312,7 +333,9 @@ def _cell(
 ) -> ExtremeCell:
     """A cell of the only kind of person of these shares."""
     limits = shares.least if side else shares.most
-    taken, fair, limit = (float(part[questions].sum()) for part in (shares.taken, shares.fair, limits))
+    taken, fair, limit = (
+        round(float(part[questions].sum()), 1) for part in (shares.taken, shares.fair, limits)
+    )
     where = ", ".join(design.conditions.clauses[part] for part in design.conditions.parts[condition])
     sentence = metric.sentence.format(
         where=where,

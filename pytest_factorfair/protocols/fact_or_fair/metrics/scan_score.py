@@ -165,6 +165,7 @@ class ScanScore(Measurement):
                     round(cell.fair, 1),
                     round(cell.allowed, 1),
                     round(cell.value, 3),
+                    cell.sentence,
                     case,
                     examples,
                     before,

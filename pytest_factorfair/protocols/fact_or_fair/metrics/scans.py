@@ -126,6 +126,11 @@ class ExtremeCell(NamedTuple):
     showing: IntArray
     sentence: str
 
+    @property
+    def strength(self) -> float:
+        """How much of what fair answers leave to the others it takes; below 0, of its own that it lacks."""
+        return (self.taken - self.fair) / (self.n - self.fair if self.taken > self.fair else self.fair)
+
 
 class Scanned(NamedTuple):
     """The result of a scan: its value, the number of cells that count, the limit of n KL, and worst cells."""

@@ -25,6 +25,7 @@ from pytest_factorfair.drawing.table import (
     percent,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, RATES, columns
+from pytest_factorfair.protocols.fact_or_fair.printing import drilldown
 from pytest_factorfair.protocols.fact_or_fair.printing.headline import Headline, headline
 from pytest_factorfair.protocols.measurement import ALLOWED
 
@@ -313,38 +314,49 @@ SCANNED: Mapping[str, str] = {
 }
 
 
+COUNTED: Mapping[str, str] = {
+    "times": "How often, of the answers under this condition.",
+    "fair": "How often the rest of its answers explain: by their letters, their topics, or chance.",
+    "allowed": "The bound: beyond it, how often is more than a fair model's chance.",
+    "before": "The same in the baseline; new if that was within the bound.",
+    "case": "The case with most of these answers, for factorfair show.",
+}
+"""The headings of the worst cells of a scan, with their meanings."""
+
+
 def scan_tables(summary: Summary) -> Iterator[Table]:
-    """The worst cells of each scan that failed, with the numbers that were allowed."""
+    """The worst cells of each scan that failed, with the numbers that were allowed, and a baseline's."""
     subjects = [(scan.model, scan.checklist) for scan in summary.scans]
     for scan in summary.scans:
-        word = scan.scan.split(",")[0]
+        failed = [(number, cell) for number, cell in enumerate(scan.worst) if cell.value > 1]
+        if not failed:
+            continue
         rows = [
             Row(
-                ": ".join(filter(None, (cell.condition, cell.kind))),
+                drilldown.name(cell),
                 (
                     f"{cell.taken:,.0f} of {cell.n:,}",
                     f"{cell.fair:,.0f}",
                     f"{'at most' if cell.taken > cell.fair else 'at least'} {cell.limit:,.0f}",
-                    _before(cell),
+                    *((_before(cell),) if summary.former else ()),
                     cell.case,
                 ),
+                link=drilldown.address(scan, number),
             )
-            for cell in scan.worst
-            if cell.value > 1
+            for number, cell in failed
         ]
-        if rows:
-            title = " · ".join((*differing((scan.model, scan.checklist), subjects), SCANNED[word]))
-            legend = f"found by looking at {scan.cells:,} cells of {scan.n:,} answers; factorfair show CASE"
-            yield Table(title, ("times", "fair", "allowed", "before", "case"), tuple(rows), legend=legend)
+        word = scan.scan.split(",")[0]
+        title = " · ".join((*differing((scan.model, scan.checklist), subjects), SCANNED[word]))
+        meanings = {name: text for name, text in COUNTED.items() if summary.former or name != "before"}
+        legend = f"found by looking at {scan.cells:,} cells of {scan.n:,} answers; factorfair show CASE"
+        yield Table(title, tuple(meanings), tuple(rows), legend=legend, meanings=tuple(meanings.values()))
 
 
 def _before(cell: ScannedCell) -> str:
-    """The numbers of the baseline, and whether the cell is new: it was within the limit."""
+    """The numbers of the baseline's answers to the same questions, and whether the cell is new."""
     if cell.before is None or not cell.before_n:
         return MISSING
-    share, limit = cell.before / cell.before_n, cell.limit / cell.n
-    is_new = share <= limit if cell.taken > cell.fair else share >= limit
-    return f"{cell.before:,.0f} of {cell.before_n:,}{', new' if is_new else ''}"
+    return f"{cell.before:,.0f} of {cell.before_n:,}{', new' if cell.new else ''}"
 
 
 CITED: Mapping[Citation, str] = {

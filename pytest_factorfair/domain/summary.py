@@ -122,6 +122,11 @@ class ScannedCell:
     before_n: int | None = None
 
     @property
+    def numbers_before(self) -> str:
+        """``338 of 1,368``; empty if the baseline has none."""
+        return f"{self.before:,.0f} of {self.before_n:,}" if self.before is not None and self.before_n else ""
+
+    @property
     def new(self) -> bool:
         """Whether it fails, and the baseline's answers to the same questions were within the limit."""
         if self.value <= 1 or self.before is None or not self.before_n:

@@ -12,6 +12,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import (
     Case,
+    Change,
     Checklist,
     Correction,
     Dependence,
@@ -45,11 +46,15 @@ GateSet = Literal["default", "lenient"]
 
 
 class Changes(NamedTuple):
-    """Changes of scores, of parts of scores, and of further scores; each kind is corrected separately."""
+    """Changes of scores, of parts of scores, and of further scores; each kind is corrected separately.
+
+    Those of ``tests`` are judged already, by the level of the test.
+    """
 
     scores: Sequence[Moved] = ()
     parts: Sequence[Moved] = ()
     further: Sequence[Moved] = ()
+    tests: Sequence[Change] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

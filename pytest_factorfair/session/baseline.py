@@ -10,6 +10,7 @@ from pytest_factorfair.domain import Case, Checklist, Fingerprint, Record, Sampl
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import deterministic
 from pytest_factorfair.protocols import benchmark_of, benchmarks
+from pytest_factorfair.protocols import cases as cases_of
 from pytest_factorfair.protocols.measurement import Counts
 from pytest_factorfair.reports.json_report import opened, record
 from pytest_factorfair.session.tabulating import distinct
@@ -58,7 +59,9 @@ class Baseline:
         """Count the records of these cases again."""
         run = self.fingerprint
         sampling = Sampling(run["design"], run["samples"], run["objective"], run["seed"])
-        for checklist, cases in asked:
+        for checklist, named in asked:
+            sized = {case.id: case for case in cases_of(checklist, sampling)}  # as many answers as it had
+            cases = [sized.get(case.id, case) for case in named]
             keys = {(checklist.name, case.id) for case in cases}
             records = [record for record in self.records if record.case[1:] in keys]
             yield from benchmark_of(checklist).measuring.count(

@@ -111,6 +111,7 @@ def _letters(facts: AttributeFacts, shares: FloatArray, answered: BoolArray, all
             facts.questions[answered],
             facts.questions[shares[:, letter] > HALF],
             sentence,
+            np.broadcast_to(np.arange(k) == letter, shares[answered].shape),
         ),
     )
 
@@ -149,7 +150,8 @@ def _accuracy(
     other_right, other_n = float((right * total)[~inside].sum()), int(total[~inside].sum())
     fair = n * other_right / other_n
     asked = inside[facts.topic] & (shares.sum(axis=1) > 0)
-    true = (shares * (facts.groups == facts.truth[facts.topic][:, None])).sum(axis=1)
+    right_letters = facts.groups == facts.truth[facts.topic][:, None]
+    true = (shares * right_letters).sum(axis=1)
     return Tested(
         chance,
         ExtremeCell(
@@ -164,6 +166,7 @@ def _accuracy(
             facts.questions[asked & (true < HALF)],
             f"asked for facts {parts[worst].clause}, it is right {taken:,.0f} of {n:,} times; of its other "
             f"answers, {other_right:,.0f} of {other_n:,} are",
+            right_letters[asked],
         ),
     )
 
@@ -209,7 +212,8 @@ def _direction(
     taken = float((wrong[:, group] * total)[inside].sum())
     clause = VALENCES[side][1]
     asked = inside[facts.topic] & (shares.sum(axis=1) > 0)
-    named = (shares * (facts.groups == group)).sum(axis=1)
+    naming = facts.groups == group
+    named = (shares * naming).sum(axis=1)
     return Tested(
         chance,
         ExtremeCell(
@@ -224,5 +228,7 @@ def _direction(
             facts.questions[asked & (named > HALF)],
             f"asked for facts where {clause}, its wrong answers name {facts.words[group]} {taken:,.0f} of "
             f"{n:,.0f} times; chance would name each of {k - 1} groups {n / (k - 1):,.0f} times",
+            naming[asked],
+            (facts.groups != facts.truth[facts.topic][:, None])[asked],
         ),
     )

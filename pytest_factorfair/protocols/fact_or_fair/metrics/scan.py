@@ -358,6 +358,7 @@ def _cell(
         questions,
         showing if showing.size else questions,
         sentence,
+        design.shown[questions, :, design.kinds.index(shares.kinds[0])] if shares.kinds[0] else None,
     )
 
 

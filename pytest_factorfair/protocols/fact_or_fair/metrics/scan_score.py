@@ -9,11 +9,19 @@ from itertools import chain
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, Case, CaseGroup, QuestionCondition, ScannedCell, ScanResult, plural
+from pytest_factorfair.domain import (
+    ALL,
+    Case,
+    CaseGroup,
+    Change,
+    QuestionCondition,
+    ScannedCell,
+    ScanResult,
+    plural,
+)
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.design import Design
 from pytest_factorfair.protocols.fact_or_fair.counting.first_look import (
-    ANSWERED,
     NOT_ASKED,
     FactDesign,
     FirstAnswers,
@@ -25,12 +33,14 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import cells
 from pytest_factorfair.protocols.fact_or_fair.metrics.scan import scan, scan_lost
 from pytest_factorfair.protocols.fact_or_fair.metrics.scans import (
     ALLOWANCES,
+    SCAN,
     SCANS,
     Allowance,
     ExtremeCell,
     ScanMetric,
     Scanned,
 )
+from pytest_factorfair.protocols.fact_or_fair.scoring.change import churn, paired
 from pytest_factorfair.protocols.measurement import BaselineCounts, Cell, Component, Measurement, total
 from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.statistics.estimate import Estimate
@@ -191,22 +201,58 @@ class ScanScore(Measurement):
         return case, tuple(design.queries[row] for row in showing if design.cases[row].id == case)[:EXAMPLES]
 
     def _before(self, cell: ExtremeCell, former: FirstAnswers) -> tuple[float | None, int | None]:
-        """How often a former run's judgements of the same questions gave the same, and how many these are."""
-        if self.metric.part == "objective":
-            return None, None
-        design, look = former.design, former.look
-        keys = ((self._design.cases[row].id, self._design.queries[row]) for row in cell.questions)
-        rows = [design.rows[key] for key in keys if key in design.rows]
-        if self.metric.outcome != "answered":
-            taken = look.lost(self.metric.outcome)[rows]
-            counted = look.outcome[rows] != NOT_ASKED
-        elif cell.kind in design.kinds:
-            of_kind = design.shown[rows][:, :, design.kinds.index(cell.kind)]
-            taken = (look.shares[rows] * of_kind).sum(axis=1)
-            counted = look.outcome[rows] == ANSWERED
-        else:
-            return None, None
-        return round(float(taken[counted].sum()), 1), int(counted.sum())
+        """How often a former run's answers to the same questions were so, and how many these are."""
+        judged = self.metric.part == "subjective"
+        design, look = (former.design, former.look) if judged else (former.facts, former.look_at_facts)
+        keys = [(self._design.cases[row].id, self._design.queries[row]) for row in cell.questions]
+        asked = [number for number, key in enumerate(keys) if key in design.rows]
+        rows = [design.rows[keys[number]] for number in asked]
+        if cell.letters is None:
+            lost = look.lost(self.metric.outcome)[rows]
+            return float(lost.sum()), int((look.outcome[rows] != NOT_ASKED).sum())
+        letters = cell.letters[asked]
+        shares = (
+            look.shares[rows][:, : letters.shape[1]]
+            * np.broadcast_to(cell.counted, cell.letters.shape)[asked]
+        )
+        return round(float(shares[letters].sum()), 1), round(float(shares.sum()))
+
+    def change(self, baseline: BaselineCounts) -> Change | None:
+        """What is extreme and was not, or was and is not, in a former run's answers; None if it has none."""
+        tally = self._tallies[0]
+        former_tally = baseline.like(tally)
+        if former_tally is None or (answers := former_tally.first_answers) is None or not answers.asked:
+            return None
+        former = ScanScore(self._word, [former_tally], answers, self.words)
+        if self.scanned is None or former.scanned is None:
+            return None
+        pairs = [
+            (tally, paired(tally, old))
+            for tally in self._tallies
+            if (old := baseline.like(tally)) is not None
+        ]
+        new = [cell for cell in self.outcome_row(baseline).worst if cell.new]
+        gone = [cell for cell in former.outcome_row(BaselineCounts((tally,))).worst if cell.new]
+        sentences = [f"{cell.sentence}; before, it was {cell.numbers_before}" for cell in new]
+        sentences += [f"no longer: {cell.sentence}; now it is {cell.numbers_before}" for cell in gone]
+        return Change(
+            self.model,
+            tally.checklist,
+            self._word,
+            None,
+            ALL,
+            SCAN.name,
+            None,
+            before=former.scanned.value,
+            after=self.scanned.value,
+            change=self.scanned.value - former.scanned.value,
+            low=None,
+            high=None,
+            churn=churn(pairs),
+            n=self.scanned.answers,
+            regressed=bool(new),
+            plain=". ".join(f"{sentence[:1].upper()}{sentence[1:]}" for sentence in sentences),
+        )
 
     def asks(self, case: Case) -> int:
         return int(isinstance(case, TopicCase) and case.part == self._tallies[0].part)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pytest_factorfair.domain import Outcome
 from pytest_factorfair.protocols.metric import Metric
-from pytest_factorfair.statistics.arrays import IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 
 HALF = 0.5
 """An answer in probabilities shows what a cell says if its share is above or below this."""
@@ -112,7 +112,8 @@ class ExtremeCell(NamedTuple):
 
     ``taken`` of ``n`` answers (shares of probabilities add up), where ``fair`` and ``allowed`` are expected
     and allowed; ``value`` is its n KL over the limit. ``questions`` are its rows in the design, ``showing``
-    those whose answers are as its ``sentence`` says.
+    those whose answers are as its ``sentence`` says. Of their letters (n, L), those in ``counted`` are the n
+    answers, and those in ``letters`` are taken; None where lost answers are.
     """
 
     kind: str
@@ -125,6 +126,8 @@ class ExtremeCell(NamedTuple):
     questions: IntArray
     showing: IntArray
     sentence: str
+    letters: BoolArray | None = None
+    counted: BoolArray | bool = True
 
     @property
     def strength(self) -> float:

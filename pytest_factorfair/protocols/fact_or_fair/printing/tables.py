@@ -354,9 +354,7 @@ def scan_tables(summary: Summary) -> Iterator[Table]:
 
 def _before(cell: ScannedCell) -> str:
     """The numbers of the baseline's answers to the same questions, and whether the cell is new."""
-    if cell.before is None or not cell.before_n:
-        return MISSING
-    return f"{cell.before:,.0f} of {cell.before_n:,}{', new' if cell.new else ''}"
+    return f"{cell.numbers_before}{', new' if cell.new else ''}" or MISSING
 
 
 CITED: Mapping[Citation, str] = {

@@ -169,4 +169,4 @@ def test_a_baseline_tells_what_is_new_in_a_run(tmp_path: Path) -> None:
             assert f"| {was}, new |" in (folder / "report.md").read_text(encoding="utf-8")
         elif name == "again":
             assert [(change["regressed"], change["plain"]) for change in changes] == [(False, "")]
-        before, former = of_replies, str(folder / "report.json")
+        before, former = [*of_replies], str(folder / "report.json")

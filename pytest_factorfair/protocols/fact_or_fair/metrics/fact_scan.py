@@ -164,8 +164,9 @@ def _accuracy(
             0.0,
             facts.questions[asked],
             facts.questions[asked & (true < HALF)],
-            f"asked for facts {parts[worst].clause}, it is right {taken:,.0f} of {n:,} times; of its other "
-            f"answers, {other_right:,.0f} of {other_n:,} are",
+            f"asked for facts {parts[worst].clause}, it is right {taken:,.0f} of {n:,} times "
+            f"({taken / n:.0%}); asked for others about {facts.attribute.replace('_', ' ')}, "
+            f"{other_right:,.0f} of {other_n:,} ({other_right / other_n:.0%})",
             right_letters[asked],
         ),
     )
@@ -227,7 +228,7 @@ def _direction(
             facts.questions[asked],
             facts.questions[asked & (named > HALF)],
             f"asked for facts where {clause}, its wrong answers name {facts.words[group]} {taken:,.0f} of "
-            f"{n:,.0f} times; chance would name each of {k - 1} groups {n / (k - 1):,.0f} times",
+            f"{n:,.0f} times; if they named each of {k - 1} wrong groups alike, {n / (k - 1):,.0f}",
             naming[asked],
             (facts.groups != facts.truth[facts.topic][:, None])[asked],
         ),

@@ -47,6 +47,9 @@ SHARED = 0.9
 STRONGER = 0.1
 """A part of a cell is a finding of its own if its strength is so much greater."""
 
+UNEVEN = 0.1
+"""A sentence explains a fair number if it differs from the even one by more than this part."""
+
 SHOWN = 10
 """Cells that reports list."""
 
@@ -269,8 +272,8 @@ def _by_label(
             float(np.log(chance) / np.log(level / len(design.labels))),
             np.flatnonzero(inside),
             np.flatnonzero(inside & lost),
-            f"{where}, it refused {taken:,} of {plural(n, 'question')}; of the others like it, "
-            f"{int(lost[others].sum()):,} of {int(others.sum()):,}",
+            f"{where}, it refused {taken:,} of {plural(n, 'question')}; of the others where it is "
+            f"{'good' if good else 'bad'}, {int(lost[others].sum()):,} of {int(others.sum()):,}",
         )
 
 
@@ -336,19 +339,27 @@ def _cell(
     taken, fair, limit = (
         round(float(part[questions].sum()), 1) for part in (shares.taken, shares.fair, limits)
     )
-    where = ", ".join(design.conditions.clauses[part] for part in design.conditions.parts[condition])
+    where = design.conditions.words(condition)
+    kind = shares.kinds[0]
+    letters = design.shown[questions, :, design.kinds.index(kind)] if kind else None
+    even = fair
+    if letters is not None:
+        even = float((letters.sum(axis=1) / design.offered[questions].sum(axis=1)).sum())
     sentence = metric.sentence.format(
         where=where,
-        kind=shares.kinds[0],
+        kind=kind,
         taken=f"{taken:,.0f}",
         times=plural(len(questions), "time"),
         questions=plural(len(questions), "question"),
+        fair_is="fair is"
+        if abs(fair - even) <= UNEVEN * even
+        else "given the letters that it likes, fair is",
         fair=f"{fair:,.0f}",
         limit=f"{limit:,.0f}",
     )
     showing = questions[(shares.taken[questions, 0] > HALF) == (side == 0)]
     return ExtremeCell(
-        shares.kinds[0],
+        kind,
         where,
         taken,
         fair,
@@ -358,7 +369,7 @@ def _cell(
         questions,
         showing if showing.size else questions,
         sentence,
-        design.shown[questions, :, design.kinds.index(shares.kinds[0])] if shares.kinds[0] else None,
+        letters,
     )
 
 

@@ -107,7 +107,7 @@ def to_html(
 
 SAMPLE = (
     f"This page holds counts of all answers, and a sample of them: at most {EXCERPTS} replies or {MOST} "
-    "pictures of a case. All are in"
+    "pictures of a case, and those that show what a scan found. All are in"
 )
 """A note for runs with many answers, to be followed by the name of the file."""
 

@@ -197,7 +197,9 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
 }
 """By the spec of a respondent or its name: the scan that finds most, and its sentence."""
 
-NAMED: Mapping[str, str | Behaviour] = {model.label: model.spec for model in respondents()} | dict(RESPONDENTS)
+NAMED: Mapping[str, str | Behaviour] = {model.label: model.spec for model in respondents()} | dict(
+    RESPONDENTS
+)
 
 
 @pytest.fixture(scope="module")

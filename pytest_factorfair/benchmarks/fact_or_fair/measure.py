@@ -40,11 +40,13 @@ from pytest_factorfair.benchmarks.fact_or_fair.report import (
 )
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
+    BaselineCounts,
     Estimation,
     Measurement,
 )
 from pytest_factorfair.benchmarks.measuring import (
     BenchmarkReport,
+    Changes,
     Coverable,
     Expression,
     GateSet,
@@ -70,7 +72,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     unit = "answers per topic and context"
     metrics = METRICS
     recomputable = frozenset({*(metric.name for metric in SCORES), *RATES})
-    unsaved = ("s_e_within", "crossed", "name_preference", "influence")
+    unsaved = ("s_e_within", "crossed", "name_preference", "influence", SCAN.name)
 
     @property
     def declared(self) -> Mapping[str, Metric]:
@@ -254,6 +256,14 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             for score in self.measure(metric, (), counts, CORRECTED):
                 if score.metric.name in FURTHER and score.estimate.plugin is not None:
                     yield score
+
+    def changes(self, counts: Sequence[Tally], baseline: BaselineCounts) -> Changes:
+        scans = (
+            score.change(baseline)
+            for score in self.measure(SCAN.name, (), counts, CORRECTED)
+            if isinstance(score, FirstLookScan)
+        )
+        return super().changes(counts, baseline)._replace(tests=[*filter(None, scans)])
 
     def common(self, counts: Mapping[str, Tally]) -> Mapping[str, Tally]:
         """The tallies restricted to the statistics that all have."""

@@ -103,9 +103,9 @@ class FactOrFairReporting(Reporting):
         return tables.brief(summary)
 
     def tables(self, summary: Summary) -> Iterator[Table]:
+        yield from scan_tables(summary, tables.SCANNED, address=drilldown.address)
         yield from tables.score_tables(summary)
         yield from tables.influence_tables(summary)
-        yield from scan_tables(summary, tables.SCANNED)
         yield from tables.correction_tables(summary)
         yield from tables.reason_tables(summary)
 
@@ -127,7 +127,7 @@ class FactOrFairReporting(Reporting):
         return Charts("Truth and evenness", COMPARED, figures) if figures else None
 
     def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
-        """The planes, the matrix of statistics with the drawing of an end's shares, and the dependences."""
+        """The planes, the matrix of statistics with the drawing of an end's shares, dependences and scans."""
         several = len(summary.fingerprint.checklists) > 1
         return {
             "planes": [
@@ -146,7 +146,7 @@ class FactOrFairReporting(Reporting):
             "shares": drilldown.shares(),
             "declines": list(declines.tiles(summary, topic_cases(cases))),
             "dependences": list(dependences.rows(summary)),
-            "selects": dependences.selects(topic_cases(cases), summary),
+            "scans": list(drilldown.scanned(summary, topic_cases(cases))),
         }
 
     def reply_place(self, case: Case) -> Mapping[str, Any] | None:
@@ -157,6 +157,7 @@ class FactOrFairReporting(Reporting):
             "statistic": case.statistic,
             "column": case.context or case.part,
             "valence": dependences.VALENCES[case.valence],
+            "stem": case.stem,
         }
 
     def reply_conditions(self, case: Case, answer: Answer) -> Mapping[str, str]:

@@ -292,7 +292,8 @@ def _on_declines(run: Run) -> Iterator[str]:
     names = [name for name, chosen in published.items() if chosen]
     if any(assignment.case.judges for assignment in run.assignments):
         if names:
-            yield f"{listed(names)}, but declines = neutral: the authors leave out judgements that a model declines"
+            setting = listed(names)
+            yield f"{setting}, but declines = neutral: the authors leave out judgements that a model declines"
     elif "declines" in settings.origins:
         where = settings.where("declines")
         yield f"{where} 'neutral' has no effect here: no question asks to choose among groups of people"

@@ -43,7 +43,6 @@ from pytest_factorfair.runs.looks import AFTER_FAIL, judging
 from pytest_factorfair.runs.planning.lock import fingerprint
 from pytest_factorfair.runs.planning.outlook import notices
 from pytest_factorfair.runs.tabulating import copied, deterministic
-from pytest_factorfair.statistics.confusion import Confusion
 
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.measurement import Counts
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.runs.looks import LooksResult
     from pytest_factorfair.runs.reasons import ReasonCitations
     from pytest_factorfair.runs.run import Run
+    from pytest_factorfair.statistics.confusion import Confusion
     from pytest_factorfair.store import CallTexts
 
 

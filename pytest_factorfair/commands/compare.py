@@ -85,7 +85,7 @@ class ReadReport:
 
     def unsaved(self, checklist: str) -> list[str]:
         """The metrics that the run measured for a checklist, but whose counts the report does not contain."""
-        from pytest_factorfair.benchmarks import benchmarks
+        from pytest_factorfair.benchmarks import benchmarks_of
 
         scores = [
             score.metric
@@ -94,10 +94,9 @@ class ReadReport:
         ]
         return [
             metric
-            for benchmark in benchmarks().values()
-            for measuring in [benchmark.measuring]
-            if any(name.startswith(measuring.unsaved) for name in scores)
-            for metric in measuring.unsaved
+            for benchmark in benchmarks_of(self.summary.scores)
+            if any(name.startswith(benchmark.unsaved) for name in scores)
+            for metric in benchmark.unsaved
         ]
 
     def __str__(self) -> str:
@@ -218,7 +217,7 @@ def _apart(former: ReadReport, current: ReadReport) -> str:
 
 def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], list[list[ReadReport]]]:
     """The history of a model: its reports in the order of time, grouped by whether they are comparable."""
-    from pytest_factorfair.benchmarks import reporting_of
+    from pytest_factorfair.benchmarks import benchmark_with
     from pytest_factorfair.domain import History, Release, Trend
 
     ordered = sorted(reports, key=lambda report: report.summary.fingerprint.times.get("started", ""))
@@ -240,7 +239,7 @@ def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], 
         {
             (score.checklist, score.part, score.context, score.attribute, score.metric): score
             for score in report.summary.scores
-            if reporting_of(score.metric).over_time(score)
+            if benchmark_with(score.metric).over_time(score)
         }
         for report in ordered
     ]

@@ -206,11 +206,11 @@ def run_score(arguments: argparse.Namespace) -> None:
     comparison = records.compared(key, labels_by_attribute, cases)
     if comparison.unlabelled:
         say(f"left out of both because nobody labelled them: {plural(comparison.unlabelled, 'picture')}")
-    measuring = benchmark_of(checklist).measuring
+    benchmark = benchmark_of(checklist)
     for model in sorted({record.case.model for record in comparison.people}):
         by_people, automatic = (
-            measuring.report(
-                measuring.count(
+            benchmark.report(
+                benchmark.count(
                     compared_records, checklist, tuple(cases.values()), models=(model,), sampling=ALL_PROMPTS
                 ),
                 ReportInputs(),

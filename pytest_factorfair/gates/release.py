@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from pytest_factorfair.benchmarks.combined import by_benchmark, metrics, selected
+from pytest_factorfair.benchmarks.combined import by_benchmark, metric_named, selected
 from pytest_factorfair.benchmarks.measurement import Counts, Estimation
 from pytest_factorfair.domain import Declining, Gate, ReleaseVerdict, Verdict, listed, plural
 from pytest_factorfair.gates.evidence import TOO_CLOSE, WRONG_SIDE
@@ -151,13 +151,13 @@ def _praise(verdicts: Sequence[Verdict], declining: Sequence[Declining]) -> str:
 
     A model that declined most judgements shows no virtue in them.
     """
-    declared = metrics()
     passed = [parse(verdict.gate) for verdict in verdicts if verdict.judgement == "passed"]
     good = {"higher": ">=", "lower": "<="}
+    judged = [(gate, metric_named(gate.metric)) for gate in passed]
     virtues = dict.fromkeys(
-        declared[gate.metric].virtue
-        for gate in passed
-        if not gate.regression and gate.comparison == good.get(declared[gate.metric].better)
+        metric.virtue
+        for gate, metric in judged
+        if not gate.regression and gate.comparison == good.get(metric.better)
     )
     did = [virtue for virtue in virtues if virtue and not any(of.share >= MOSTLY for of in declining)]
     if any(gate.regression for gate in passed):
@@ -171,19 +171,19 @@ def _praise(verdicts: Sequence[Verdict], declining: Sequence[Declining]) -> str:
 
 def unjudged(gates: Iterable[Gate], counts: Sequence[Counts]) -> tuple[str, ...]:
     """Parts and contexts whose answers no gate judges; gates on missing answers do not judge answers."""
-    declared, all_metrics = tuple(gates), metrics()
+    declared = tuple(gates)
     judged: frozenset[Hashable] = frozenset().union(
         *(
             measurement.covers
             for gate in declared
-            if not all_metrics[gate.metric].counts_losses
+            if not metric_named(gate.metric).counts_losses
             for measurement in selected(gate, counts, Estimation())
         )
     )
     coverage: dict[tuple[str, str], dict[str, bool]] = {}
-    for measuring, benchmark_counts in by_benchmark(counts):
+    for benchmark, benchmark_counts in by_benchmark(counts):
         for checklist_counts in benchmark_counts:
-            for key, answers, context, attribute in measuring.coverage(checklist_counts):
+            for key, answers, context, attribute in benchmark.coverage(checklist_counts):
                 attributes = coverage.setdefault((answers, context), {})
                 attributes[attribute] = attributes.get(attribute, True) and key in judged
     uncovered: dict[str, list[str]] = {}

@@ -24,8 +24,8 @@ def tabulate(run: Run, records: Sequence[Record]) -> tuple[Counts, ...]:
     tables: list[Counts] = []
     for checklist, cases in prompts(run):
         with attributed(f"the counts of checklist '{checklist.name}'"):
-            measuring = benchmark_of(checklist).measuring
-            tables += measuring.count(counting, checklist, cases, models=models, sampling=run.sampling)
+            benchmark = benchmark_of(checklist)
+            tables += benchmark.count(counting, checklist, cases, models=models, sampling=run.sampling)
     return tuple(sorted(tables, key=lambda counts: run.settings.models.index(counts.model)))
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 from pytest_factorfair.benchmarks.combined import report, selected
+from pytest_factorfair.benchmarks.fact_or_fair.benchmark import FactOrFairBenchmark
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import Design, RangeIfMissing, TallyMetric
-from pytest_factorfair.benchmarks.fact_or_fair.printing.reporting import FactOrFairReporting
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import score_tables
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
@@ -98,6 +98,6 @@ def test_the_column_and_page_of_a_new_metric_follow() -> None:
     assert str(table.rows[0].cells[column]).startswith("0.250")
     headings = [heading for table in content(shown)["diagnostics"] for heading in table.headings]
     assert headings.count("silent") == 1
-    page = FactOrFairReporting().page(shown, ())
+    page = FactOrFairBenchmark().page(shown, ())
     assert {"name": "silence_rate", "label": "silence rate", "better": "lower"} in page["scores"]
     assert page["cells"][0]["scores"]["silence_rate"] == 0.25

@@ -125,6 +125,8 @@ def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True, nes
         _check(benchmark)
         if benchmark.name in (*SHIPPED, *by_name):
             raise InputError(f"benchmark '{benchmark.name}': there is one of this name; choose another")
+        if compare_metrics and benchmark.counts:
+            _ = benchmark.codec  # its counts are written when everything has been paid for
         if compare_metrics:
             for other in (*map(benchmark_named, SHIPPED), *by_name.values()):
                 _compare_metrics(benchmark, other)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
 
 from pytest_factorfair.benchmarks.asking import (
@@ -49,6 +50,7 @@ from pytest_factorfair.domain import (
     Query,
     Record,
     Sampling,
+    SavedCounts,
     Score,
     Summary,
     plural,
@@ -57,8 +59,11 @@ from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Charts, Figure
 from pytest_factorfair.drawing.statements import among, per_case
 from pytest_factorfair.drawing.table import Row, Table, interval, number, span
+from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
     from pytest_factorfair.checklist.loading import Files
 
 
@@ -81,6 +86,12 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
     """The ``protocol`` of its checklists."""
     checklist: type[ChecklistT]
     """The class of its checklists."""
+    counts: type[CountsT] | None = None
+    """The class of its counts, a dataclass of plain values, if reports are to contain them.
+
+    Then ``factorfair compare`` does not count answers again, which needs the checklist's file. A benchmark
+    whose counts follow from other rows of its reports overrides ``saved`` instead.
+    """
     counts_probabilities: bool = False
     """Whether its counts use the probabilities of letters, so that a run may ask for them."""
     counts_every_face: bool = False
@@ -210,13 +221,38 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
 
     def saved(self, report: Mapping[str, Any], records: Sequence[Record] = ()) -> tuple[CountsT, ...]:
         """The counts that a report contains; ``records`` are its answers, which comparisons pair."""
-        del report, records
-        return ()
+        del records
+        rows = [row["values"] for row in report.get("counts", ()) if row["benchmark"] == self.name]
+        return tuple(map(self.codec.validate_python, rows)) if rows else ()
+
+    @cached_property
+    def codec(self) -> TypeAdapter[CountsT]:
+        """Writes counts to reports, and reads them.
+
+        Raises:
+            InputError: their class has fields that JSON cannot hold.
+        """
+        from pydantic import PydanticUserError, TypeAdapter
+
+        counts: Any = self.counts
+        try:
+            return TypeAdapter(counts)
+        except PydanticUserError as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(
+                f"benchmark '{self.name}': counts: not a class of plain values: {reason}"
+            ) from None
 
     def report(self, counts: Sequence[CountsT], inputs: ReportInputs) -> BenchmarkReport:
         """The rows of a report on these counts."""
         scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
-        return BenchmarkReport(scores=tuple(score.row() for score in scores))
+        return BenchmarkReport(
+            scores=tuple(score.row() for score in scores),
+            counts=tuple(
+                SavedCounts(model_counts.model, self.name, self.codec.dump_python(model_counts, mode="json"))
+                for model_counts in (counts if self.counts else ())
+            ),
+        )
 
     def changes(self, counts: Sequence[CountsT], baseline: BaselineCounts) -> Changes:
         """The changes of scores since a former run."""

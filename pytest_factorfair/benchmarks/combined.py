@@ -81,5 +81,6 @@ def report(counts: Sequence[Counts], inputs: ReportInputs) -> BenchmarkReport:
         scans=tuple(row for part in parts for row in part.scans),
         corrections=tuple(row for part in parts for row in part.corrections),
         impact_ratios=tuple(row for part in parts for row in part.impact_ratios),
+        counts=tuple(row for part in parts for row in part.counts),
         notes=tuple(row for part in parts for row in part.notes),
     )

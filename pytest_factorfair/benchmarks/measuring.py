@@ -30,6 +30,7 @@ from pytest_factorfair.domain import (
     ImpactRatio,
     PromptCounts,
     Record,
+    SavedCounts,
     ScanResult,
     Score,
     TopicCounts,
@@ -130,6 +131,7 @@ class BenchmarkReport(NamedTuple):
     scans: tuple[ScanResult, ...] = ()
     corrections: tuple[Correction, ...] = ()
     impact_ratios: tuple[ImpactRatio, ...] = ()
+    counts: tuple[SavedCounts, ...] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_factorfair.commands.common import Commands, loaded, read_conftest, same_content, write
+from pytest_factorfair.commands.common import Commands, loaded, read_hooks, same_content, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_factorfair.reports.html.comparison import to_html
     from pytest_factorfair.reports.leaderboard import to_markdown, to_text
 
-    read_conftest()
+    read_hooks()
     leaderboard, entries = compare(
         arguments.reports, teacher=arguments.teacher, checklist=arguments.checklist
     )

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_factorfair.commands.common import Commands, loaded, read_conftest, say
+from pytest_factorfair.commands.common import Commands, loaded, read_hooks, say
 from pytest_factorfair.config.options import CHECKLISTS
 
 LISTS = ("models", "checklists", "presets", "contexts", "metrics", "filters", "conditions")
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     Conditions are the words for ``when=`` of a simulated respondent.
     """
-    read_conftest()
+    read_hooks()
     width = shutil.get_terminal_size().columns
     for name in [arguments.what] if arguments.what else LISTS:
         if not arguments.what:

@@ -118,6 +118,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         corrections=reported.corrections,
         prompts=reported.prompts,
         impact_ratios=reported.impact_ratios,
+        counts=reported.counts,
         unjudged=unjudged,
         release=gating.release(
             # The advice is about what keeps the model from its release, not about what that has spared.

@@ -140,6 +140,7 @@ class ScanScore(Measurement):
                 share=f"{cell.taken:,.0f} of {cell.n:,}, limit {cell.allowed:,.0f}",
                 cases=CaseGroup(self._tallies[0].checklist, (case,), case),
                 reply="",
+                lost=0.0,  # missing answers never leave a scan undecided
                 condition=QuestionCondition(queries=examples),
             )
             for cell in (self.scanned.worst if self.scanned else ())

@@ -46,6 +46,8 @@ SCENARIOS, EACH, VARIED = 40, 50, 0.10
 GOOD, AT = 0.95, 0.09
 """How often a good model must pass at least; how often a model at a threshold may pass, and fail, at most."""
 
+SAMPLING = Sampling("balanced", samples=1, objective=1, seed=0)
+
 Must = Literal["pass", "never", "fail", "at"]
 Draw = Callable[[Generator], FloatArray]
 Shares = tuple[float, float, float]
@@ -233,7 +235,7 @@ def row(gate_set: GateSet, model: Model, runs: int) -> Row:
     for _ in range(runs):
         votes = np.zeros(key.offered.shape)
         votes[:, :3] = model.draw(generator)
-        verdicts = judge(gates, [Votes("m", key, votes, votes.sum(axis=1))], incomplete=None)
+        verdicts = judge(gates, [Votes.of("m", key, votes)], incomplete=None)
         judgements: dict[str, list[Judgement]] = {name: [] for name in tally}
         for gate, verdict in zip(gates, verdicts, strict=True):
             for name in ("all", gate.metric):
@@ -245,21 +247,20 @@ def row(gate_set: GateSet, model: Model, runs: int) -> Row:
 
 
 def _gates(gate_set: GateSet, checklist: Items) -> tuple[Gate, ...]:
-    """The gates of a set that are about bias, not about missing answers."""
-    expressions = recommended(checklist, LIMITS[gate_set])
+    """The gates of a set on scores of bias; ``items_scan`` has the runs of scans."""
+    expressions = recommended(checklist, SAMPLING, gate_set)
     texts = [
         f"{expression.metric}[{','.join(expression.words)}] {expression.bound}"
         if expression.words
         else f"{expression.metric} {expression.bound}"
         for expression in expressions
     ]
-    return tuple(parse(text) for text in texts if "rate" not in text)
+    return tuple(parse(text) for text in texts if "rate" not in text and "scan" not in text)
 
 
 @cache
 def _key(checklist: Items) -> AnswerKey:
-    sampling = Sampling("balanced", samples=1, objective=1, seed=0)
-    return AnswerKey.of(checklist.name, item_cases(cases(checklist, sampling)))
+    return AnswerKey.of(checklist.name, item_cases(cases(checklist, SAMPLING)))
 
 
 def rows(runs: int) -> Iterator[Row]:

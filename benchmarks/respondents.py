@@ -24,9 +24,10 @@ from pytest_factorfair.benchmarks.asking import Situation
 from pytest_factorfair.benchmarks.combined import topic_keys
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
-from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FirstAnswers, FirstLook
+from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FirstAnswers
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import TallyAnswers, TallyBuilder, tally_keys
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import ChosenCells, Tally
+from pytest_factorfair.benchmarks.first_look import FirstLook
 from pytest_factorfair.benchmarks.measuring import GateSet
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import DIRECTIONS, Gate, Outcome, Query, Verdict

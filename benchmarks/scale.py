@@ -28,7 +28,7 @@ from pytest_factorfair.config.settings import Shard, resolve
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.domain import Response
 from pytest_factorfair.runs.composing import compose
-from pytest_factorfair.runs.shards import part
+from pytest_factorfair.runs.run import part
 from pytest_factorfair.store import Origin, Store, upkeep
 
 SHARDS = 4

@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.respondents import SEED, Behaviour, Chances, Questions, Weights, respondents
 from pytest_factorfair.benchmarks.asking import Situation
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import ScanScore
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import FirstLookScan
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import SCANS
 
 
@@ -60,7 +60,7 @@ FAIR: Mapping[str, str | Behaviour] = {
 }
 
 
-def scans(questions: Questions, chances: Chances, number: int) -> Iterator[ScanScore]:
+def scans(questions: Questions, chances: Chances, number: int) -> Iterator[FirstLookScan]:
     """The scans of a simulated first look."""
     used = np.zeros(len(questions.queries), np.bool_)
     used[questions.look == 0] = True
@@ -69,7 +69,7 @@ def scans(questions: Questions, chances: Chances, number: int) -> Iterator[ScanS
     first_answers = questions.first_answers(outcomes)
     for word, metric in SCANS.items():
         page = next(page for page in questions.pages if page.builder.key.part == metric.part)
-        yield ScanScore(word, [page.tally(used, outcomes, first_answers)], first_answers, (word,))
+        yield FirstLookScan(word, [page.tally(used, outcomes, first_answers)], first_answers, (word,))
 
 
 def row(questions: Questions, name: str, respondent: str | Behaviour, runs: int) -> str:

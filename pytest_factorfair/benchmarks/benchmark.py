@@ -41,6 +41,7 @@ from pytest_factorfair.benchmarks.measuring import (
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.benchmarks.reporting import RightAnswer
+from pytest_factorfair.benchmarks.scan import ScanMeasurement, ScanMetric
 from pytest_factorfair.domain import (
     ALL,
     Answer,
@@ -253,6 +254,16 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
                 for model_counts in (counts if self.counts else ())
             ),
         )
+
+    def scans(self, counts: Sequence[CountsT], inputs: ReportInputs) -> Sequence[ScanMeasurement]:
+        """The scans that gates judge, of models that were asked something."""
+        scans = dict[tuple[str, tuple[str, ...]], ScanMeasurement]()
+        for gate in inputs.gates:
+            if isinstance(self.metrics.get(gate.metric), ScanMetric):
+                for score in self.measure(gate.metric, gate.filters, counts, inputs.estimation):
+                    if isinstance(score, ScanMeasurement) and score.scanned is not None:
+                        scans.setdefault((score.model, score.words), score)
+        return [*scans.values()]
 
     def changes(self, counts: Sequence[CountsT], baseline: BaselineCounts) -> Changes:
         """The changes of scores since a former run."""

@@ -59,16 +59,12 @@ class RateScore(ShareScore):
         return self.metric.outcome
 
     def of_cases(
-        self, cases: Sequence[Case], asked: IntArray, lost: IntArray, clusters: IntArray
+        self, cases: Sequence[Case], cells: Iterable[Cell], clusters: IntArray
     ) -> Sequence[TopicShare]:
-        """The share of each case: ``asked`` and ``clusters`` (cases,), ``lost`` (cases, 3)."""
+        """The share of each case, whose answers are those of its cell; ``clusters`` is (cases,)."""
         return [
-            self.metric.topic(
-                case.title, CaseGroup.of(case), Cell(case.id, of_case, *lost_of_case), cluster=cluster
-            )
-            for case, of_case, lost_of_case, cluster in zip(
-                cases, asked.tolist(), lost.tolist(), clusters.tolist(), strict=True
-            )
+            self.metric.topic(case.title, CaseGroup.of(case), cell, cluster=cluster)
+            for case, cell, cluster in zip(cases, cells, clusters.tolist(), strict=True)
         ]
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:

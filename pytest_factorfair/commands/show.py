@@ -38,8 +38,8 @@ def add(commands: Commands) -> None:
         "words",
         nargs="+",
         metavar="[REPORT] NAME",
-        help="the report's file or folder (.factorfair/report); ids of cases, beginnings of ids, or gates "
-        "that did not pass, such as 's_e[base,gender]'",
+        help="the report's file or folder (.factorfair/report); ids of cases, parts of ids such "
+        "as 'crime_rate-highest', or gates that did not pass, such as 's_e[base,gender]'",
     )
     parser.add_argument(
         "-n",
@@ -80,7 +80,7 @@ def _report(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     word, *further_words = words
     if Path(word).exists() or word.endswith((".json", ".json.gz")):
         if not further_words:
-            raise InputError(f"{word}: name a case of it to show, or the beginning of its id")
+            raise InputError(f"{word}: name a case of it to show, or a part of its id")
         return word, further_words
     from pytest_factorfair.reports import json_report
 
@@ -105,7 +105,7 @@ def _replies(
         case = str(reply["case"])
         ids[case] = None
         for name in names:
-            if case == name or case.startswith(f"{name.removesuffix('-')}-"):
+            if f"-{name.strip('-')}-" in f"-{case}-":
                 replies[name].setdefault((reply["model"], reply["checklist"]), []).append(reply)
     return replies, tuple(ids)
 

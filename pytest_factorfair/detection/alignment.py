@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pytest_factorfair.detection.clip_checkpoint import Checkpoint
 from pytest_factorfair.detection.protocol import Floats, decoded
 from pytest_factorfair.domain import Attribute, Detection, Face
 from pytest_factorfair.errors import DetectorError, InputError
 from pytest_factorfair.pictures.decode import Pixels
-
-if TYPE_CHECKING:
-    from pytest_factorfair.detection.clip import Checkpoint
 
 OPTIONS = ("align", "device", "person")
 

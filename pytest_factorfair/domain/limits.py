@@ -1,7 +1,7 @@
 """The rules of a run's limits: which call may start, what calls have used, and what endpoints have answered.
 
-These are values. ``engine/limits.py`` applies them within one process, and ``store/sharing/limits.py`` to rows that
-several processes share.
+These are values. ``engine/limits.py`` applies them within one process, and ``store/sharing/limits.py`` to
+rows that several processes share.
 """
 
 from __future__ import annotations

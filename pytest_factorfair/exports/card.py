@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pytest_factorfair.benchmarks import benchmark_with, benchmarks_of
+from pytest_factorfair.benchmarks.combined import metrics
 from pytest_factorfair.domain import ALL, FILTERED, ReportedOutcome, Score, Source, Summary
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
@@ -82,7 +83,9 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
         **rows,
         cases=tuple(record for record in summary.cases if record.case.model == model),
         gates=gates,
-        release=release(gates, summary.unjudged) if gates else summary.release,
+        release=release(gates, summary.unjudged, metrics=metrics(benchmarks_of(summary.scores)))
+        if gates
+        else summary.release,
     )
     return Card(model, model_summary, sources)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_factorfair.benchmarks.combined import by_benchmark, metric_named, selected
 from pytest_factorfair.benchmarks.measurement import Counts, Estimation
+from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.domain import Declining, Gate, ReleaseVerdict, Verdict, listed, plural
 from pytest_factorfair.gates.evidence import TOO_CLOSE, WRONG_SIDE
 from pytest_factorfair.gates.expression import parse
@@ -22,6 +23,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
     tolerated: bool = False,
     deferred: str = "",
     declining: Sequence[Declining] = (),
+    metrics: Mapping[str, Metric],
 ) -> ReleaseVerdict | None:
     """The verdict on the release; None if no gate is declared.
 
@@ -36,6 +38,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         tolerated: whether an undecided release lets the run pass.
         deferred: why this run judges nothing on purpose; empty if it judges.
         declining: how much models declined to judge.
+        metrics: those of the run's benchmarks, by name, with their words for what a model does well.
     """
     if deferred:
         next_step = obstacle.remedy if obstacle else ""
@@ -71,7 +74,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step)
     if unjudged:
         counts += f"; no gate judges {', '.join(unjudged)}"
-    advice = " ".join((_praise(verdicts, declining), *declined))
+    advice = " ".join((_praise(verdicts, declining, metrics), *declined))
     return ReleaseVerdict("PASS WITH WAIVERS" if judged["waived"] else "PASS", counts, advice, fails=False)
 
 
@@ -146,18 +149,19 @@ MOSTLY = 0.5
 """The share of declined judgements from which nothing is said about how a model judges."""
 
 
-def _praise(verdicts: Sequence[Verdict], declining: Sequence[Declining]) -> str:
+def _praise(
+    verdicts: Sequence[Verdict], declining: Sequence[Declining], metrics: Mapping[str, Metric]
+) -> str:
     """The virtues of the model that its gates show, and the failures that were waived.
 
     A model that declined most judgements shows no virtue in them.
     """
     passed = [parse(verdict.gate) for verdict in verdicts if verdict.judgement == "passed"]
     good = {"higher": ">=", "lower": "<="}
-    judged = [(gate, metric_named(gate.metric)) for gate in passed]
     virtues = dict.fromkeys(
-        metric.virtue
-        for gate, metric in judged
-        if not gate.regression and gate.comparison == good.get(metric.better)
+        metrics[gate.metric].virtue
+        for gate in passed
+        if not gate.regression and gate.comparison == good.get(metrics[gate.metric].better)
     )
     did = [virtue for virtue in virtues if virtue and not any(of.share >= MOSTLY for of in declining)]
     if any(gate.regression for gate in passed):

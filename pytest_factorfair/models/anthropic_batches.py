@@ -13,7 +13,7 @@ from pytest_factorfair.models.openai_errors import Complaint, ServiceError, comp
 from pytest_factorfair.models.openai_format import encoded
 
 if TYPE_CHECKING:
-    from pytest_factorfair.models.openai_http import Server
+    from pytest_factorfair.models.server import Server
 
 VERSION = "2023-06-01"
 # The fields that Anthropic takes, by their names in a chat completion.

@@ -25,7 +25,7 @@ from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyErro
 from pytest_factorfair.redaction import fit
 
 if TYPE_CHECKING:
-    from pytest_factorfair.models.openai_http import Server
+    from pytest_factorfair.models.server import Server
 
 TIMEOUT = 600.0
 """Seconds for a call: files of 200 MB are sent and received."""

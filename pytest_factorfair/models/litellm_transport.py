@@ -37,8 +37,8 @@ from pytest_factorfair.models.http_client import proxy, through
 from pytest_factorfair.models.openai_batches import OpenAIBatches
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError
 from pytest_factorfair.models.openai_format import Format
-from pytest_factorfair.models.openai_http import OPENAI_URL, Server, checked_url, headers_in, key_in
 from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.server import OPENAI_URL, Server, checked_url, headers_in, key_in
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit, shown_url
 

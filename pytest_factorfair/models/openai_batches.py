@@ -26,7 +26,7 @@ from pytest_factorfair.models.openai_format import encoded
 from pytest_factorfair.redaction import fit
 
 if TYPE_CHECKING:
-    from pytest_factorfair.models.openai_http import Server
+    from pytest_factorfair.models.server import Server
 
 METADATA = "factorfair"
 """The key of a batch's name in its metadata."""

@@ -53,12 +53,11 @@ class Asker:
         settings = execution.run.settings
         try:
             submitted = execution.submissions.submit(assignment, self._model)
-            exchanges = item.config.stash[PROGRESS].wait(submitted)
-            from pytest_factorfair import reading  # while the first answers are on their way
-            from pytest_factorfair.runs.answering import recorded
+            exchanges = execution.submissions.wait(submitted, item.config.stash[PROGRESS].tick)
+            from pytest_factorfair import reading  # imported while the first answers were on their way
 
             item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.account.unaccounted(exchanges)
-            record = recorded(execution, assignment, exchanges, detector=self._detector)
+            record = execution.submissions.reader.record(assignment, exchanges, detector=self._detector)
         except (BudgetError, PendingError) as error:
             item.session.shouldstop = problem = str(error).partition(TO_DO)[0]
             pytest.skip(problem)

@@ -10,13 +10,14 @@ import pytest
 
 from pytest_factorfair.errors import TO_DO, BudgetError, FactorfairError, FatalModelError, StoreError
 from pytest_factorfair.plugin.collection import ASSIGNMENT, dry
-from pytest_factorfair.runs.submissions import Window, ask_all
+from pytest_factorfair.runs.submissions import Window
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import CaseKey
     from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.progress import Meter
     from pytest_factorfair.runs.run import Assignment
+    from pytest_factorfair.runs.submissions import Submissions
 
 
 class Prefetch:
@@ -26,8 +27,8 @@ class Prefetch:
     item and prefetches no other: xdist may send others to another worker, which would pay for them again.
     """
 
-    def __init__(self, execution: Execution) -> None:
-        self._execution = execution
+    def __init__(self, submissions: Submissions) -> None:
+        self._submissions = submissions
         self._dry = False
         self._window: Window | None = None
         self._position: dict[pytest.Item, int] = {}
@@ -36,7 +37,7 @@ class Prefetch:
         self._dry = dry(session.config)
         if not hasattr(session.config, "workerinput"):
             self._position = {item: position for position, item in enumerate(session.items)}
-            self._window = Window(self._execution, [_wanted(item) for item in session.items])
+            self._window = Window(self._submissions, [_wanted(item) for item in session.items])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -47,7 +48,7 @@ class Prefetch:
             return
         for scheduled in (item, nextitem):
             if scheduled is not None and (assignment := _wanted(scheduled)) is not None:
-                self._execution.submissions.prefetch(assignment)
+                self._submissions.prefetch(assignment)
 
 
 class StoreWarmup:
@@ -90,8 +91,7 @@ class StoreWarmup:
         assignments = [assignment for assignment in selected if assignment.key not in self._done]
         self._done |= {assignment.key for assignment in assignments}
         try:
-            self._execution.batches.bring_cases(assignments, self._meter)
-            deque(ask_all(self._execution, assignments, self._meter), maxlen=0)
+            deque(self._execution.ask_cases(assignments, self._meter), maxlen=0)
         except (BudgetError, FatalModelError, StoreError) as error:
             return error
         finally:

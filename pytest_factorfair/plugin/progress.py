@@ -87,7 +87,7 @@ class ProgressLine(Meter):
     """Draws from the main thread only; without a terminal reporter it only counts."""
 
     def __init__(self, execution: Execution) -> None:
-        super().__init__(execution)
+        super().__init__(execution.run, execution.account, execution.responses, execution.submissions)
         self._screen: Screen | None = None
         self._quiet = False
 

@@ -70,9 +70,11 @@ def start(config: pytest.Config) -> None:
     except (InputError, StoreError) as error:
         raise pytest.UsageError(redacted(str(error))) from None
     config.stash[EXECUTION] = execution
-    config.stash.setdefault(PROGRESS, Meter(execution))
+    if PROGRESS not in config.stash:
+        meter = Meter(execution.run, execution.account, execution.responses, execution.submissions)
+        config.stash[PROGRESS] = meter
     config.pluginmanager.register(ReportTransport(), "factorfair-transport")
-    config.pluginmanager.register(Prefetch(execution), "factorfair-prefetch")
+    config.pluginmanager.register(Prefetch(execution.submissions), "factorfair-prefetch")
     config.pluginmanager.register(RunCloser(execution), "factorfair-closing")
 
 
@@ -132,19 +134,21 @@ def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
 def _show(config: pytest.Config, execution: Execution) -> None:
     """Register the plugin that only prints a plan."""
     from pytest_factorfair.runs.conclusion import files
+    from pytest_factorfair.runs.planning import sizes
     from pytest_factorfair.runs.planning.plan import Plan
 
-    resolved = execution.run.settings
-    files(execution.run, datetime.now(UTC))
+    run, resolved = execution.run, execution.run.settings
+    files(run, datetime.now(UTC))
     preflight.check_report(resolved, make=False)
     if resolved.reuse != "only":
-        preflight.check_prices(execution.run)
-    plan = Plan(execution)  # here: a wrong gate is an error of usage
+        preflight.check_prices(run)
+    sizes.check(run)  # here: a wrong gate is an error of usage
+    plan = Plan(execution.outlook, execution.store)
     if resolved.locked is not None:
-        lock.check(execution.run, resolved.locked)
+        lock.check(run, resolved.locked)
     if resolved.lock is not None:
-        plan.written = lock.write(execution.run, resolved.lock)
-    showing = PlanPrinter(config, execution.run, execution.header(sized=not narrowed(config)), plan)
+        plan.written = lock.write(run, resolved.lock)
+    showing = PlanPrinter(config, run, execution.header(sized=not narrowed(config)), plan)
     config.pluginmanager.register(showing, "factorfair-showing")
 
 
@@ -244,7 +248,8 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     ):
         fatal = call.excinfo.value
     else:
-        fatal = item.config.stash[EXECUTION].failure  # an except clause of the user's may have hidden it
+        # An except clause of the user's may have hidden it.
+        fatal = item.config.stash[EXECUTION].submissions.failure
     if fatal is not None:
         problem = str(fatal).partition(TO_DO)[0]
         if report.failed:

@@ -319,6 +319,9 @@ GITHUB_ACTIONS = "GITHUB_ACTIONS"
 MOST_ANNOTATIONS = 10
 """The most annotations of one level that GitHub shows for a step."""
 
+LONGEST_ANNOTATION = 300
+"""The characters of an annotation that a pull request shows without folding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
@@ -330,7 +333,12 @@ class Annotation:
 
     def __str__(self) -> str:
         title = escaping.annotation_property(self.title)
-        return f"::{self.level} title={title}::{escaping.annotation(self.text)}"
+        text = (
+            self.text
+            if len(self.text) <= LONGEST_ANNOTATION
+            else f"{self.text[: LONGEST_ANNOTATION - 4]} ..."
+        )
+        return f"::{self.level} title={title}::{escaping.annotation(text)}"
 
 
 def annotate(result: Result) -> tuple[Annotation, ...]:

@@ -46,8 +46,9 @@ class Vocabulary:
         return next((letters for spelling, letters in entries if spelling == words), NOTHING)
 
     def undetermined(self, text: str) -> frozenset[str]:
-        """The option that means unknown, if a text says that nobody can know and ends with no other."""
-        if not (self.unknown and self.cues.unknown.search(text)):
+        """The option that means unknown, if a text says that nobody can know and then chooses no other."""
+        says = self.cues.unknown.search(text) if self.unknown else None
+        if says is None or self.cues.chose.search(text, says.end()):
             return NOTHING
         last = mentions(text, self)[-1:]
         named = NOTHING.union(*(mention.letters for mention in last if not WORD.search(text, mention.end)))

@@ -2,12 +2,11 @@
 
 from pytest_factorfair.reports.files import folder, write
 from pytest_factorfair.reports.responses import Transcript
-from pytest_factorfair.reports.sheets import ContactSheets, contact_sheets
+from pytest_factorfair.reports.sheets import ContactSheets
 
 __all__ = [
     "ContactSheets",
     "Transcript",
-    "contact_sheets",
     "folder",
     "write",
 ]

@@ -1,25 +1,36 @@
-"""A contact sheet painted: a heading, then rows of thumbnails with their captions."""
+"""Contact sheets painted, with Pillow: a heading, then rows of thumbnails with their captions."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from PIL import Image, ImageDraw, ImageFont
 
-from pytest_factorfair.domain import visible
+from pytest_factorfair import process
+from pytest_factorfair.domain import Case, ContactSheet, Summary, visible
 from pytest_factorfair.errors import FactorfairError
+from pytest_factorfair.models import slug
 from pytest_factorfair.pictures.decode import decode
+from pytest_factorfair.reports.responses import excerpted
+from pytest_factorfair.reports.sheets import ContactSheets, Sheet, Tile, sheet
 
-if TYPE_CHECKING:
-    from pytest_factorfair.reports.sheets import Sheet, Tile
+Font: TypeAlias = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
-    Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+FOLDER = "pictures"
+
+Fetch = Callable[[str], bytes]
+"""Returns the encoded picture of an answer's key; raises a FactorfairError if there is none."""
+
+
+THUMBNAILS = 800
+"""Most pictures that the page shows beside what was read off them; contact sheets show more."""
 
 COLUMNS = 5
 SIDE = 232
@@ -49,6 +60,36 @@ class Area:
     left: int
     top: int
     width: int
+
+
+def contact_sheets(summary: Summary, cases: Iterable[Case], folder: str, *, picture: Fetch) -> ContactSheets:
+    """Write a sheet per record of an image checklist: ``<folder>/pictures/<model>/<case>.jpg``.
+
+    Pictures are fetched and decoded one by one; a missing or broken one becomes a tile that says so.
+
+    Raises:
+        OSError: a sheet cannot be written.
+    """
+    keys = (answer.key for record in summary.cases for answer in excerpted(record.answers) if answer.key)
+    canvas = Canvas(picture, frozenset(islice(keys, THUMBNAILS)))
+    cases_by_key = {(case.checklist, case.id): case for case in cases}
+    several = len({checklist for checklist, _ in cases_by_key}) > 1
+    written = []
+    for record in summary.cases:
+        if record.case[1:] not in cases_by_key:
+            continue
+        model, checklist, case = record.case
+        name = f"{checklist}-{case}.jpg" if several else f"{case}.jpg"
+        file = Path(FOLDER) / (slug(model).strip(".") or "model") / name
+        path = Path(folder) / file
+        process.make_folder(path.parent, ignored=False)
+        drawn = sheet(summary, record, cases_by_key[record.case[1:]])
+        with process.draft(path) as draft:
+            canvas.save(drawn, draft)
+            draft.replace(path)
+        pictures = len({answer.query for answer in record.answers})
+        written.append(ContactSheet(model, checklist, case, file.as_posix(), pictures, len(drawn.tiles)))
+    return ContactSheets(tuple(written), canvas.small)
 
 
 class Canvas:

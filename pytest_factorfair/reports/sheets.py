@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby, islice
-from pathlib import Path
+from itertools import groupby
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pytest_factorfair import process
 from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record, Summary, plural
-from pytest_factorfair.models import slug
-from pytest_factorfair.reports.responses import excerpted
-
-FOLDER = "pictures"
-
-Fetch = Callable[[str], bytes]
-"""Returns the encoded picture of an answer's key; raises a FactorfairError if there is none."""
-
-
-THUMBNAILS = 800
-"""Most pictures that the page shows beside what was read off them; contact sheets show more."""
 
 
 class ContactSheets(NamedTuple):
@@ -30,38 +17,6 @@ class ContactSheets(NamedTuple):
 
     sheets: tuple[ContactSheet, ...] = ()
     thumbnails: Mapping[str, bytes | str] = MappingProxyType({})
-
-
-def contact_sheets(summary: Summary, cases: Iterable[Case], folder: str, *, picture: Fetch) -> ContactSheets:
-    """Write a sheet per record of an image checklist: ``<folder>/pictures/<model>/<case>.jpg``.
-
-    Pictures are fetched and decoded one by one; a missing or broken one becomes a tile that says so.
-
-    Raises:
-        OSError: a sheet cannot be written.
-    """
-    from pytest_factorfair.reports.canvas import Canvas  # Pillow, an extra
-
-    keys = (answer.key for record in summary.cases for answer in excerpted(record.answers) if answer.key)
-    canvas = Canvas(picture, frozenset(islice(keys, THUMBNAILS)))
-    cases_by_key = {(case.checklist, case.id): case for case in cases}
-    several = len({checklist for checklist, _ in cases_by_key}) > 1
-    written = []
-    for record in summary.cases:
-        if record.case[1:] not in cases_by_key:
-            continue
-        model, checklist, case = record.case
-        name = f"{checklist}-{case}.jpg" if several else f"{case}.jpg"
-        file = Path(FOLDER) / (slug(model).strip(".") or "model") / name
-        path = Path(folder) / file
-        process.make_folder(path.parent, ignored=False)
-        drawn = sheet(summary, record, cases_by_key[record.case[1:]])
-        with process.draft(path) as draft:
-            canvas.save(drawn, draft)
-            draft.replace(path)
-        pictures = len({answer.query for answer in record.answers})
-        written.append(ContactSheet(model, checklist, case, file.as_posix(), pictures, len(drawn.tiles)))
-    return ContactSheets(tuple(written), canvas.small)
 
 
 MOST = 100

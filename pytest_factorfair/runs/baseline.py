@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.benchmarks import benchmark_named, benchmark_of, benchmarks_of
 from pytest_factorfair.benchmarks.measurement import Counts
-from pytest_factorfair.domain import Case, Checklist, Fingerprint, Record, Sampling, Score
+from pytest_factorfair.domain import Fingerprint, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import deterministic
 from pytest_factorfair.reports.json_report import opened, record
-from pytest_factorfair.runs.tabulating import distinct
+from pytest_factorfair.runs.tabulating import AskedCases, distinct
 
 if TYPE_CHECKING:
     from pytest_factorfair.runs.run import Run
-
-Asked: TypeAlias = Iterable[tuple[Checklist, Sequence[Case]]]
-"""Checklists, each with the cases of it that were asked."""
 
 SHARED = ("design", "truth", "answers", "estimator", "declines", "detector")
 """Fields of a fingerprint that must be the same in both runs; checklists are compared by content."""
@@ -41,7 +38,7 @@ class Baseline:
     incomplete: str | None
     _again: dict[Hashable, tuple[Counts, ...]] = field(default_factory=dict)
 
-    def counts(self, asked: Asked = ()) -> tuple[Counts, ...]:
+    def counts(self, asked: AskedCases = ()) -> tuple[Counts, ...]:
         """The counts of these cases, counted again from records, and the other counts of the report."""
         asked = tuple(asked)
         cases_asked = tuple((checklist.name, *(case.id for case in cases)) for checklist, cases in asked)
@@ -54,7 +51,7 @@ class Baseline:
             *again,
         )
 
-    def _counted(self, asked: Asked) -> Iterator[Counts]:
+    def _counted(self, asked: AskedCases) -> Iterator[Counts]:
         """Count the records of these cases again."""
         run = self.fingerprint
         sampling = Sampling(run["design"], run["samples"], run["objective"], run["seed"])

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, cast
 
 from pytest_factorfair.domain import Request
 from pytest_factorfair.errors import InputError, PendingError
-from pytest_factorfair.runs.progress import TICK
+from pytest_factorfair.runs.submissions import TICK
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Query, Reuse
     from pytest_factorfair.engine import Plan
     from pytest_factorfair.models import Model
     from pytest_factorfair.models.batches import BatchModel
-    from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.progress import Meter
+    from pytest_factorfair.runs.responses import Responses
     from pytest_factorfair.runs.run import Assignment, Run
+    from pytest_factorfair.runs.submissions import Submissions
 
 
 def check(run: Run) -> None:
@@ -51,17 +52,18 @@ def check(run: Run) -> None:
 class Batches:
     """The batches of a run, in the process that controls it."""
 
-    def __init__(self, execution: Execution) -> None:
-        self._execution = execution
-        self._run = execution.run
-        self._settings = execution.run.settings
+    def __init__(self, run: Run, responses: Responses, submissions: Submissions) -> None:
+        self._run = run
+        self._settings = run.settings
+        self._responses = responses
+        self._submissions = submissions
 
     @property
     def needed(self) -> bool:
         """Whether batches are to be sent or collected: earlier runs may have left some."""
         if self._settings.reuse == "only":
             return False
-        return bool(self._settings.batch or self._execution.store.batches.open())
+        return bool(self._settings.batch or self._responses.store.batches.open())
 
     @property
     def workers_reuse(self) -> Reuse:
@@ -94,7 +96,7 @@ class Batches:
         under_way = []
         for spec, of_model in by_model.items():
             if (model := _batched(self._run.models[spec])) is not None:
-                engine = self._execution.engine
+                engine = self._submissions.engine
                 under_way.append(engine.bring(model, of_model, self._plan(model), lines.put))
         _announced(under_way, lines, meter)
         errors = [error for future in under_way if (error := future.exception()) is not None]

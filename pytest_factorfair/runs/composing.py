@@ -14,8 +14,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
 from pytest_factorfair.runs import batches
 from pytest_factorfair.runs.building import Builder
-from pytest_factorfair.runs.planning.sizes import NAMES
-from pytest_factorfair.runs.run import Assignment, Run
+from pytest_factorfair.runs.run import SIZES, Assignment, Run
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
@@ -106,7 +105,7 @@ def _check_settings(settings: Settings, checklist: Checklist) -> None:
     """
     if settings.explain and checklist.modality == "image":
         raise InputError(f"{settings.where('explain')}: a picture gives no reason; leave the option out")
-    if settings.sizes and not set(settings.sizes) & set(NAMES[checklist.modality]):
+    if settings.sizes and not set(settings.sizes) & set(SIZES[checklist.modality]):
         asks = "text; give N or objective=N" if checklist.modality == "text" else "pictures; give images=N"
         raise InputError(f"{settings.where('samples')}: checklist '{checklist.name}' asks for {asks}")
     if settings.answers != "text" and checklist.modality == "image":

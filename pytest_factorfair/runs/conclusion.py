@@ -13,31 +13,25 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import reports
 from pytest_factorfair.benchmarks.measurement import BaselineCounts
-from pytest_factorfair.domain import Summary, plural
-from pytest_factorfair.errors import TO_DO, PendingError, StoreError
+from pytest_factorfair.domain import Summary
+from pytest_factorfair.errors import StoreError
 from pytest_factorfair.exports import tracking
 from pytest_factorfair.exports.tracking import TrackerResult
 from pytest_factorfair.labelling import error_table
 from pytest_factorfair.runs import baseline
-from pytest_factorfair.runs.ledger import RESUME, IncompleteRun
 from pytest_factorfair.runs.looks import Looks
 from pytest_factorfair.runs.planning import lock
 from pytest_factorfair.runs.reasons import ReasonCitations, explain
 from pytest_factorfair.runs.summary import illustrated, summarise
-from pytest_factorfair.runs.tabulating import prompts
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_factorfair.runs.execution import Execution
-    from pytest_factorfair.runs.ledger import Ledger, StartTime
+    from pytest_factorfair.runs.ledger import IncompleteRun, Ledger, StartTime
     from pytest_factorfair.runs.progress import Meter
     from pytest_factorfair.runs.run import Run
     from pytest_factorfair.statistics.confusion import Confusion
-
-RUN_ALL = "run them all, or set the gates aside with --factorfair-gate=none"
-LOCKED_RUN = "run them all: a locked plan is for all cases"
-"""What to do about cases that were left out; a locked run cannot set its gates aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,44 +96,27 @@ class Conclusion:
         self._looks = Looks(execution, ledger, meter, today=start.at.date())
         self._looked = self._looks.first()
         self._explained = ReasonCitations()
-        self._interruption: str | None = None
 
-    def ask_further(self, *, left_out: str) -> None:
-        """Take further looks at undecided gates, then ask for reasons, once all cases are done.
+    def look_again(self) -> None:
+        """Take further looks at undecided gates, once all cases are done."""
+        baseline_counts = None
+        if self._baseline is not None:
+            baseline_counts = BaselineCounts(self._baseline.counts(self._run.cases))
+        self._looked = self._looks.take(self._gates, baseline_counts)
 
-        Runs that are too small to judge ask for reasons, too.
-        """
-        self._interruption = "the run was interrupted while looking again"
-        if self._incomplete(None, left_out) is None:
-            baseline_counts = None
-            if self._baseline is not None:
-                baseline_counts = BaselineCounts(self._baseline.counts(prompts(self._run)))
-            self._looked = self._looks.take(self._gates, baseline_counts)
-        self._interruption = "the run was interrupted while asking for reasons"
+    def ask_for_reasons(self) -> None:
+        """Ask the models for their reasons, after everything that is scored."""
         self._explained = explain(self._execution, self._ledger, self._meter)
-        self._interruption = None
 
-    def write(
-        self, *, interruption: str | None, left_out: str, pending: PendingError | None = None
-    ) -> Result:
-        """End the asking, judge, and write the reports.
+    def write(self, incomplete: IncompleteRun | None) -> Result:
+        """Judge, and write the reports, once the asking has ended; ``incomplete`` is why no gate is judged.
 
-        ``interruption`` is why the run did not finish, ``left_out`` why some cases were not selected,
-        ``pending`` why it is left to a later run. The run fails with its release; interrupted, it also fails
-        without gates.
+        The run fails with its release; interrupted, it also fails without gates.
         """
-        settings = self._run.settings
-        incomplete = self._incomplete(interruption or self._interruption, left_out)
-        if pending is not None:
-            problem, _, remedy = str(pending).partition(TO_DO)
-            incomplete = IncompleteRun("submitted", "submitted", problem, remedy or RESUME)
-        self._execution.stop("the run has ended")  # its account no longer grows
+        settings, responses = self._run.settings, self._execution.responses
         usage, read = self._execution.account.usage, self._ledger.usage.cached
         # Tests have read the answers of batches from the store, as if an earlier run had asked them.
         self._ledger.spend(replace(usage, cached=-min(usage.batched, read)))
-        trouble = self._execution.responses.trouble
-        if trouble and (incomplete is None or incomplete.kind != "interrupted"):
-            incomplete = IncompleteRun("interrupted", trouble, remedy=RESUME)
         partial = incomplete is not None and incomplete.partial
         tolerated = settings.undecided == "warn"
         interrupted = incomplete is not None and incomplete.kind == "interrupted" and not tolerated
@@ -161,7 +138,7 @@ class Conclusion:
         release = summary.release
         result = Result(
             summary,
-            fails=bool(trouble) or interrupted or (release is not None and release.fails),
+            fails=bool(responses.trouble) or interrupted or (release is not None and release.fails),
             shard=settings.shard is not None,
             rescued=self._execution.responses.rescue_note,
             remedy=incomplete.remedy if incomplete is not None else "",
@@ -169,32 +146,6 @@ class Conclusion:
         if self._ledger.records or summary.usage.calls:  # also the bill of a run without answers
             return self._written(result, partial=partial)
         return result
-
-    def _incomplete(self, interruption: str | None, left_out: str) -> IncompleteRun | None:
-        """Why no gate can be judged; completeness is the first gate."""
-        ledger, missing = self._ledger, self._ledger.missing
-        are = "is" if missing == 1 else "are"
-        cases = f"{missing:,} of {plural(ledger.expected, 'case')} {are} missing"
-        if missing and (cause := self._execution.account.ended or interruption):
-            problem, _, hint = cause.partition(TO_DO)
-            remedy = f"{hint}, then {RESUME}" if hint else RESUME
-            return IncompleteRun("interrupted", f"{problem.rstrip('.')}: {cases}", remedy=remedy)
-        if interruption:
-            return IncompleteRun("interrupted", interruption, remedy=RESUME)
-        settings = self._run.settings
-        run_all = LOCKED_RUN if settings.locked else RUN_ALL
-        if not ledger.selected:
-            return IncompleteRun("left out", cases, left_out, run_all)
-        if missing:
-            unselected = ledger.expected - len(ledger.selected)
-            causes = [left_out] if unselected else []
-            if (silent := missing - unselected) > 0:
-                causes.append(f"{silent} recorded no answers: see the tests that failed or were skipped")
-            return IncompleteRun("left out", cases, "; ".join(causes), run_all if unselected else RESUME)
-        if settings.shard is not None:
-            return IncompleteRun("shard", f"left to the merge: {settings.shard}")
-        too_small = f"the {settings.preset} preset is too small to judge, it only reports"
-        return None if settings.judged else IncompleteRun("too small", too_small)
 
     def _written(self, result: Result, *, partial: bool) -> Result:
         """Write the reports. A report that cannot be written fails the run; the answers stay in the store."""
@@ -215,7 +166,9 @@ class Conclusion:
             ]
             drawn = reports.ContactSheets()
             if portrayed and find_spec("PIL") is not None and not self._execution.responses.trouble:
-                drawn = reports.contact_sheets(
+                from pytest_factorfair.reports.canvas import contact_sheets
+
+                drawn = contact_sheets(
                     result.summary, portrayed, str(folder), picture=self._execution.responses.picture
                 )
                 result = replace(result, summary=replace(result.summary, contact_sheets=drawn.sheets))

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import asked
+from pytest_factorfair.domain import asked, plural
 from pytest_factorfair.errors import TO_DO, PendingError
-from pytest_factorfair.runs.ledger import Ledger, StartTime
+from pytest_factorfair.runs.ledger import RESUME, IncompleteRun, Ledger, StartTime
 from pytest_factorfair.runs.planning import lock
-from pytest_factorfair.runs.submissions import ask_all
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record, Usage
@@ -23,6 +22,10 @@ if TYPE_CHECKING:
     from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.progress import Meter
     from pytest_factorfair.runs.run import Assignment
+
+RUN_ALL = "run them all, or set the gates aside with --factorfair-gate=none"
+LOCKED_RUN = "run them all: a locked plan is for all cases"
+"""What to do about cases that were left out; a locked run cannot set its gates aside."""
 
 SHOWS_PEOPLE = -1
 """Stands for the number of a model's first pictures without a face, once one has shown somebody."""
@@ -53,9 +56,13 @@ class Driver:
             InputError: a gate, baseline, error table or tracker does not fit this run, or the run differs
                 from its plan.
         """
-        settings = self.execution.run.settings
+        run, settings = self.execution.run, self.execution.run.settings
+        if settings.gates:
+            from pytest_factorfair.runs.planning import sizes
+
+            sizes.check(run)
         if settings.locked is not None:
-            lock.check(self.execution.run, settings.locked)
+            lock.check(run, settings.locked)
         if any((settings.gates, settings.waivers, settings.baseline, settings.detector_errors, settings.log)):
             self._imported_conclusion()
 
@@ -75,13 +82,10 @@ class Driver:
 
     def ask(self) -> None:
         """Ask all cases of the run in this process, and add their records."""
-        from pytest_factorfair.runs.answering import recorded
-
-        run = self.execution.run
-        self.execution.batches.bring_cases(run.to_ask, self._meter)
-        for assignment, exchanges in ask_all(self.execution, run.to_ask, self._meter):
-            self.spend(self.execution.account.unaccounted(exchanges))
-            self.add(recorded(self.execution, assignment, exchanges, detector=run.detector))
+        execution, run = self.execution, self.execution.run
+        for assignment, exchanges in execution.ask_cases(run.to_ask, self._meter):
+            self.spend(execution.account.unaccounted(exchanges))
+            self.add(execution.submissions.reader.record(assignment, exchanges, detector=run.detector))
 
     def spend(self, usage: Usage) -> None:
         """Add usage that is not on the account of the run."""
@@ -126,28 +130,74 @@ class Driver:
             yield
             self._interruption = None
             if self.ledger.selected:
-                self._imported_conclusion().ask_further(left_out=left_out)
+                self._ask_further()
         except PendingError as error:
             self.pending = error
         except BaseException as error:
             self.pending = self.execution.pending
             if self.pending is not None:
                 return
-            if isinstance(error, telling) and str(error):
-                self._interruption = str(error)
-            self.execution.interrupt(self._interruption or INTERRUPTED)
+            reason = str(error) if isinstance(error, telling) else ""
+            self._interruption = reason or self._interruption
+            self.execution.interrupt(reason or INTERRUPTED)
             raise
         finally:
             self._meter.clear()
+
+    def _ask_further(self) -> None:
+        """Take further looks at undecided gates, then ask for reasons, once all cases are done.
+
+        Runs that are too small to judge ask for reasons, too.
+        """
+        conclusion = self._imported_conclusion()
+        if self._incomplete() is None:
+            self._interruption = "the run was interrupted while looking again"
+            conclusion.look_again()
+        self._interruption = "the run was interrupted while asking for reasons"
+        conclusion.ask_for_reasons()
+        self._interruption = None
 
     def conclude(self) -> Result:
         """Judge the gates and write the reports, however the asking ended."""
         if self.execution.run.large:
             cases = len(self.execution.run.assignments)
             self._meter.announce(f"factorfair: judging the answers to {cases:,} cases ...")
-        return self._imported_conclusion().write(
-            interruption=self._interruption, left_out=self._left_out, pending=self.pending
-        )
+        conclusion = self._imported_conclusion()
+        incomplete = self._incomplete()
+        if self.pending is not None:
+            problem, _, remedy = str(self.pending).partition(TO_DO)
+            incomplete = IncompleteRun("submitted", "submitted", problem, remedy or RESUME)
+        self.execution.stop("the run has ended")  # its account no longer grows
+        trouble = self.execution.responses.trouble
+        if trouble and (incomplete is None or incomplete.kind != "interrupted"):
+            incomplete = IncompleteRun("interrupted", trouble, remedy=RESUME)
+        return conclusion.write(incomplete)
+
+    def _incomplete(self) -> IncompleteRun | None:
+        """Why no gate can be judged; completeness is the first gate."""
+        ledger, missing = self.ledger, self.ledger.missing
+        are = "is" if missing == 1 else "are"
+        cases = f"{missing:,} of {plural(ledger.expected, 'case')} {are} missing"
+        if missing and (cause := self.execution.account.ended or self._interruption):
+            problem, _, hint = cause.partition(TO_DO)
+            remedy = f"{hint}, then {RESUME}" if hint else RESUME
+            return IncompleteRun("interrupted", f"{problem.rstrip('.')}: {cases}", remedy=remedy)
+        if self._interruption:
+            return IncompleteRun("interrupted", self._interruption, remedy=RESUME)
+        settings = self.execution.run.settings
+        run_all = LOCKED_RUN if settings.locked else RUN_ALL
+        if not ledger.selected:
+            return IncompleteRun("left out", cases, self._left_out, run_all)
+        if missing:
+            unselected = ledger.expected - len(ledger.selected)
+            causes = [self._left_out] if unselected else []
+            if (silent := missing - unselected) > 0:
+                causes.append(f"{silent} recorded no answers: see the tests that failed or were skipped")
+            return IncompleteRun("left out", cases, "; ".join(causes), run_all if unselected else RESUME)
+        if settings.shard is not None:
+            return IncompleteRun("shard", f"left to the merge: {settings.shard}")
+        too_small = f"the {settings.preset} preset is too small to judge, it only reports"
+        return None if settings.judged else IncompleteRun("too small", too_small)
 
     def _imported_conclusion(self) -> Conclusion:
         """The conclusion, made on first use so that the first request does not wait for its imports."""

@@ -1,32 +1,30 @@
-"""The open resources of one process of a run: its responses, account, connections and engine."""
+"""A run in one of its processes: what it holds open, and how that is closed together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import Usage, plural
 from pytest_factorfair.errors import PendingError, StoreError
-from pytest_factorfair.models.prices import estimates
 from pytest_factorfair.runs import replicas, shards, transport
 from pytest_factorfair.runs.account import Account
 from pytest_factorfair.runs.batches import Batches
-from pytest_factorfair.runs.connections import Connections
 from pytest_factorfair.runs.planning import preflight
 from pytest_factorfair.runs.planning.outlook import Outlook
 from pytest_factorfair.runs.responses import Responses
 from pytest_factorfair.runs.submissions import Submissions
 
 if TYPE_CHECKING:
-    from pytest_factorfair.engine import Engine, Judge
-    from pytest_factorfair.engine.dispatcher import Counters, Failure
+    from pytest_factorfair.domain import Exchange, Query
     from pytest_factorfair.runs.answering import ReadAnswer
-    from pytest_factorfair.runs.run import Run
+    from pytest_factorfair.runs.progress import Meter
+    from pytest_factorfair.runs.run import Assignment, Run
     from pytest_factorfair.store import ShardRow, Store
 
 
@@ -41,17 +39,13 @@ class Execution:
         self, run: Run, *, session: str = "", workers: int = 0, read: ReadAnswer | None = None
     ) -> None:
         self.run = run
-        self.read = read
         self.responses = Responses(run.settings)
         self.account = Account(run.settings, self.responses, session=session, workers=workers)
-        self.connections = Connections(run)
-        self.batches = Batches(self)
-        self.submissions = Submissions(run, lambda: self.engine)
+        self.submissions = Submissions(run, self.responses, self.account, read=read)
+        self.batches = Batches(run, self.responses, self.submissions)
         self.shards: tuple[ShardRow, ...] = ()
         """The shards that this run judges together, known once it has stopped."""
         self._workers = workers
-        self._engine: Engine | None = None
-        self._judge: Judge | None = None
         self._stopped = False
         self._pending: PendingError | None = None  # in one of its workers
         self._shard: ShardRow  # in the process that began a shard
@@ -80,7 +74,7 @@ class Execution:
         if taken_up := self.responses.taken_up:
             responses = plural(taken_up, "response")
             lines.append(f"factorfair: note: {responses} that an earlier run rescued are now in the store")
-        if note := self.connections.note(self._workers):
+        if note := self.submissions.connections.note(self._workers):
             lines.append(f"factorfair: note: {note}")
         return lines
 
@@ -94,7 +88,10 @@ class Execution:
             StoreError: the store cannot be opened or written, or the storage of pictures refuses them.
         """
         settings = self.run.settings
-        preflight.check(self)
+        preflight.check_report(settings, make=True)
+        preflight.check(self.run, self.store)
+        if settings.reuse != "only" and settings.folder is None and self.outlook.calls:
+            preflight.check_services(self.run)
         self.store.sweep()
         process.sweep(Path(settings.report), "report.*", "responses.jsonl*", "pictures/*/*", "partial/*")
         if settings.reuse == "only":
@@ -106,33 +103,36 @@ class Execution:
             self.store.enter(self._shard).result()
 
     @property
-    def engine(self) -> Engine:
-        """The engine; a controller of workers never uses it."""
-        if self._engine is None:
-            self._engine = self._started()
-        return self._engine
-
-    @property
-    def counters(self) -> Counters | None:
-        """The counts of this process's queries and calls; None if it has not started."""
-        return None if self._engine is None else self._engine.snapshot()
-
-    @property
-    def failure(self) -> Failure | None:
-        """The error that ended the asking of this process for good."""
-        return None if self._engine is None else self._engine.failure
-
-    @property
     def pending(self) -> PendingError | None:
         """Why the asking ended, in any process, if it met questions that are in batches."""
-        return self.failure if isinstance(self.failure, PendingError) else self._pending
+        failure = self.submissions.failure
+        return failure if isinstance(failure, PendingError) else self._pending
 
-    def prepare_reading(self) -> None:
-        """Import what reads replies, in the main thread and while the first are on their way."""
-        if self._judge is None:
-            from pytest_factorfair.runs.answering import judge
+    def ask(
+        self, queries: Iterable[tuple[str, Sequence[Query]]], meter: Meter
+    ) -> Iterator[tuple[Exchange, ...]]:
+        """Ask models, by spec, queries besides those of the cases; yield the exchanges of each sequence.
 
-            self._judge = judge(self.run, self.read)
+        Raises:
+            PendingError, InputError, BudgetError, FatalModelError, StoreError: see ``Batches.bring``.
+        """
+        asked = tuple(queries)
+        self.batches.bring(asked, meter)
+        submit = self.submissions.engine.submit
+        under_way = [submit(self.run.models[spec], model_queries) for spec, model_queries in asked]
+        for future in under_way:
+            yield self.submissions.wait(future, meter.tick)
+
+    def ask_cases(
+        self, assignments: Sequence[Assignment], meter: Meter
+    ) -> Iterator[tuple[Assignment, tuple[Exchange, ...]]]:
+        """Ask these cases in this process, and yield each with its exchanges, in their order.
+
+        Raises:
+            PendingError, InputError, BudgetError, FatalModelError, StoreError: see ``Batches.bring``.
+        """
+        self.batches.bring_cases(assignments, meter)
+        yield from self.submissions.ask(assignments, meter.tick)
 
     def cancellable(self) -> AbstractContextManager[None]:
         """A context in which SIGTERM and SIGHUP end the run as Ctrl-C does, until it is stopped."""
@@ -152,11 +152,11 @@ class Execution:
         """
         self._stopped = True
         self.account.end(reason)
-        if self._engine is None:
-            self.account.settle()  # the workers
+        if self.submissions.started:
+            self.submissions.close()
         else:
-            self._engine.close()
-        self.responses.recall(self.failure)
+            self.account.settle()  # the workers
+        self.responses.recall(self.submissions.failure)
         if self.responses.opened and self.run.settings.shard is None:
             try:
                 self.shards = shards.of_run(self.run, self.store)
@@ -189,36 +189,10 @@ class Execution:
 
     def close(self) -> None:
         """Stop asking, store what arrived, release everything."""
-        if self._engine is not None:
-            self._engine.close()
-            self.responses.recall(self.failure)
+        if self.submissions.started:
+            self.submissions.close()
+            self.responses.recall(self.submissions.failure)
         self.account.close()
         self.responses.close()
-        self.connections.close()
+        self.submissions.connections.close()
         replicas.close(self.run)
-
-    def _started(self) -> Engine:
-        from pytest_factorfair.engine import Engine, Retry
-
-        run, settings, limits = self.run, self.run.settings, self.account.limits
-        if run.modality == "image":
-            # Otherwise a thread of the loop would import it: pytest rewrites the modules of a plugin as they
-            # are imported, and the parser of CPython 3.11 fails if two threads do so at once.
-            import_module("pytest_factorfair.pictures.decode")
-        retry = Retry(attempts=1 + settings.retries, patience=settings.patience)
-        engine = Engine(
-            self.store,
-            connections=self.connections.per_endpoint,
-            reuse=settings.reuse if settings.folder is None else "only",
-            limits=limits,
-            estimate=estimates(run.price, run.modality),
-            retry=retry if limits is None else replace(retry, clock=limits.clock),
-            price=run.price,
-            batch_price=run.batch_price,
-            batch_estimate=estimates(run.batch_price, run.modality),
-            judge=lambda: self._judge,
-            first_replies=settings.first_replies,
-        )
-        if run.looking is not None:
-            run.looking.connect(engine.submit)
-        return engine

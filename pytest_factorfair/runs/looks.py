@@ -7,20 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import gates as gating
-from pytest_factorfair.benchmarks.combined import selected, topic_keys
-from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Counts, TopicKey
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Counts, TopicKey
+from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, plural, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.levels import levels
-from pytest_factorfair.runs.answering import recorded
 from pytest_factorfair.runs.ledger import RESUME
-from pytest_factorfair.runs.planning.lengths import Lengths
-from pytest_factorfair.runs.planning.outlook import cost_of
-from pytest_factorfair.runs.summary import AFTER_FAIL, judging
-from pytest_factorfair.runs.tabulating import deterministic, tabulate
+from pytest_factorfair.runs.planning.outlook import Lengths, cost_of
+from pytest_factorfair.runs.planning.sizes import most_answers, topics
+from pytest_factorfair.runs.tabulating import deterministic
 from pytest_factorfair.statistics.holm import ALPHA
 
 if TYPE_CHECKING:
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
     from pytest_factorfair.runs.ledger import Ledger
     from pytest_factorfair.runs.progress import Meter
     from pytest_factorfair.runs.run import Assignment, Run
+
+
+AFTER_FAIL = "looks_after_fail = true"
+"""The setting that settles the gates of a model that can no longer be released, as in pyproject.toml."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,28 @@ def unreleasable(
     return frozenset(failed | lost)
 
 
+def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: float) -> gating.Terms:
+    """The terms by which gates are judged; waivers must be in force ``today``."""
+    settings = run.settings
+    return gating.Terms(
+        settings.estimator,
+        settings.interval,
+        alpha=alpha,
+        waivers=settings.waivers,
+        today=today,
+        baseline=baseline,
+        report=_typed(settings.report),
+    )
+
+
+def _typed(report: str) -> str:
+    """The folder of the report as a command in the current folder names it; empty if it is the default."""
+    path, current_folder = Path(report), Path.cwd()
+    if path.is_relative_to(current_folder):
+        path = path.relative_to(current_folder)
+    return "" if path == Path(DEFAULT_REPORT) else str(path)
+
+
 def _undecided(rulings: Iterable[gating.Ruling], settled: Mapping[str, Verdict]) -> list[Verdict]:
     """The verdicts that more answers may decide."""
     return [ruling.verdict for ruling in rulings if ruling.undecided and ruling.verdict.name not in settled]
@@ -122,7 +147,7 @@ class Looks:
         looks, caps = len(self._levels), most_answers(self._run, gates)
         for number, alpha in enumerate(self._levels, start=1):
             terms = judging(self._run, self._today, baseline, alpha=alpha)
-            counts = tabulate(self._run, self._ledger.records)
+            counts = self._run.tabulate(self._ledger.records)
             rulings = gating.rule(gates, counts, terms)
             if not any(ruling.topic_keys for ruling in rulings):
                 return replace(self.first(), counts=counts)
@@ -160,12 +185,10 @@ class Looks:
 
         For the last look, those of a topic also grow by its factor, up to the cap of its case.
         """
-        drawn = {
-            spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
-        }
+        drawn = self._run.models.keys() - deterministic(self._run.models, self._ledger.records)
         for assignment in self._run.assignments:
             record = self._ledger.record(assignment.key)
-            factors = [growth[key] for key in _topic_keys(assignment) if key in growth]
+            factors = [growth[key] for key in topics(assignment) if key in growth]
             if record is not None and factors:
                 samples, times = assignment.case.samples, look
                 if look == len(self._levels):
@@ -218,23 +241,14 @@ class Looks:
             )
         total = sum(len(asked(record.answers)) for record in self._ledger.records) + further_answers
         self._progress.expect(total, look=look)
-        submit = self._execution.engine.submit
+        further = self._execution.ask(
+            ((extension.assignment.model, extension.queries) for extension in to_ask), self._progress
+        )
         try:
-            self._execution.batches.bring(
-                ((extension.assignment.model, extension.queries) for extension in to_ask), self._progress
-            )
-            under_way = [
-                (extension, submit(self._run.models[extension.assignment.model], extension.queries))
-                for extension in to_ask
-            ]
-            for extension, future in under_way:
-                exchanges = self._progress.wait(future)
+            for extension, exchanges in zip(to_ask, further, strict=True):
                 self._ledger.spend(self._execution.account.unaccounted(exchanges))
-                addition = recorded(
-                    self._execution,
-                    extension.assignment,
-                    exchanges,
-                    detector=self._run.detector,
+                addition = self._execution.submissions.reader.record(
+                    extension.assignment, exchanges, detector=self._run.detector
                 )
                 self._ledger.add(extended(extension.record, addition))
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
@@ -266,32 +280,3 @@ def extended(record: Record, addition: Record) -> Record:
         choices=together(record.choices, addition.choices),
         shapes=Counter(record.shapes) + Counter(addition.shapes),
     )
-
-
-def most_answers(run: Run, gates: Sequence[Gate]) -> Mapping[str, int]:
-    """The answers to each assignment, by id, if gates stay undecided to the last look.
-
-    Topics without a gate are asked once, others once per look, or as often as bounds need.
-    """
-    looks = run.settings.looks
-    first_look = Counter[TopicKey]()
-    for assignment in run.assignments:
-        for key in _topic_keys(assignment):
-            first_look[key] += assignment.case.samples
-    times: dict[TopicKey, int] = {}
-    for gate in gates if looks > 1 else ():
-        for score in selected(gate, run.unasked, CORRECTED):
-            needed = score.enough(levels(looks)[-1], compared=gate.regression)
-            for cell in score.cells:
-                asked_first = sum(first_look[key] for key in cell.topic_keys)
-                for key in cell.topic_keys:
-                    times[key] = max(looks, ceil(needed / asked_first), times.get(key, 1))
-    return {
-        assignment.id: assignment.case.samples
-        * max((times.get(key, 1) for key in _topic_keys(assignment)), default=1)
-        for assignment in run.assignments
-    }
-
-
-def _topic_keys(assignment: Assignment) -> frozenset[TopicKey]:
-    return topic_keys(assignment.model, assignment.checklist, assignment.case)

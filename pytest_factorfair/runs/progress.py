@@ -6,21 +6,17 @@ import math
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import ReportedOutcome, Usage, asked, excerpt, plural
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from pytest_factorfair.domain import Record
     from pytest_factorfair.engine import EndpointState
-    from pytest_factorfair.runs.execution import Execution
-
-T = TypeVar("T")
-
-TICK = 0.1
-"""Seconds between two ticks while something is awaited; Ctrl-C waits no longer than this."""
+    from pytest_factorfair.runs.account import Account
+    from pytest_factorfair.runs.responses import Responses
+    from pytest_factorfair.runs.run import Run
+    from pytest_factorfair.runs.submissions import Submissions
 
 SLOW = 10
 """Answers a second below which a tenth of them matters: local models."""
@@ -86,11 +82,14 @@ class Progress:
 
 
 class Meter:
-    """Counts answers and waits for futures; subclasses override ``tick``, ``clear`` and ``announce``."""
+    """Counts answers; subclasses show them in ``tick``, ``clear`` and ``announce``."""
 
-    def __init__(self, execution: Execution) -> None:
-        self._execution = execution
-        self._total = sum(assignment.case.samples for assignment in execution.run.to_ask)
+    def __init__(self, run: Run, account: Account, responses: Responses, submissions: Submissions) -> None:
+        self._account = account
+        self._responses = responses
+        self._submissions = submissions
+        self._pictures = run.modality == "image"
+        self._total = sum(assignment.case.samples for assignment in run.to_ask)
         self._look = ""
         self._began = time.monotonic()
         self._answers = 0
@@ -120,29 +119,13 @@ class Meter:
 
     def add(self, record: Record) -> None:
         """Count the answers of one case; a picture is one answer, however many faces it has."""
-        pictures = self._execution.run.modality == "image"
-        self._answers += len(asked(record.answers) if pictures else record.answers)
+        self._answers += len(asked(record.answers) if self._pictures else record.answers)
         self._outcomes += record.reported_outcomes
-
-    def wait(self, future: Future[T]) -> T:
-        """The result of a future, or its exception.
-
-        Raises:
-            BudgetError: calls in flight outlast max-minutes.
-        """
-        self._execution.prepare_reading()
-        while not future.done():
-            try:
-                future.result(TICK)
-            except TimeoutError:
-                self.tick()
-                self._execution.account.check_time(self._execution.run.timeout)
-        return future.result()
 
     def progress(self) -> Progress:
         """The current progress: recorded answers, or those of this process if it has more."""
         answers, cached = self._answers, self._unaccounted.cached
-        if (seen := self._execution.counters) is not None:
+        if (seen := self._submissions.counters) is not None:
             answers, cached = max(seen.done, answers), max(seen.cached, cached)
         return Progress(
             answers,
@@ -151,9 +134,9 @@ class Meter:
             refused=self._outcomes["refused"],
             filtered=self._outcomes["filtered"],
             unparsed=self._outcomes["unparsed"],
-            cost=(self._execution.account.usage + self._unaccounted).cost,
+            cost=(self._account.usage + self._unaccounted).cost,
             seconds=time.monotonic() - self._began,
-            endpoints=self._execution.account.endpoints,
-            store_away=self._execution.responses.away,
+            endpoints=self._account.endpoints,
+            store_away=self._responses.away,
             look=self._look,
         )

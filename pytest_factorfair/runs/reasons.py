@@ -105,13 +105,8 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> ReasonCita
     stopped = ""
     progress.expect(sum(len(record.answers) for record in ledger.records) + len(to_explain))
     try:
-        execution.batches.bring(((assignment.model, [query]) for assignment, query in to_explain), progress)
-        under_way = [
-            (assignment, execution.engine.submit(run.models[assignment.model], [query]))
-            for assignment, query in to_explain
-        ]
-        for assignment, future in under_way:
-            (exchange,) = progress.wait(future)
+        asked = execution.ask(((assignment.model, [query]) for assignment, query in to_explain), progress)
+        for (assignment, _), (exchange,) in zip(to_explain, asked, strict=True):
             ledger.spend(execution.account.unaccounted([exchange]))
             context = ReasonContext(assignment.model, assignment.checklist.name, assignment.case.path[-1])
             reasons.setdefault(context, []).append(reason(exchange, citations[assignment.checklist.name]))

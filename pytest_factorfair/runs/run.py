@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import benchmarks
 from pytest_factorfair.benchmarks import benchmark_of
-from pytest_factorfair.config.settings import Settings
+from pytest_factorfair.config.settings import Settings, Shard
 from pytest_factorfair.domain import (
     GRACE,
     Answer,
@@ -23,14 +24,12 @@ from pytest_factorfair.domain import (
     asked,
 )
 from pytest_factorfair.models import prices
-from pytest_factorfair.runs import shards
-from pytest_factorfair.runs.planning import sizes
 
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.measurement import Counts
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.detection.vision import VisionDetector
-    from pytest_factorfair.domain import Gate
+    from pytest_factorfair.domain import Gate, Record
     from pytest_factorfair.models import Model
     from pytest_factorfair.models.cluster import Cluster
     from pytest_factorfair.models.prices import Price
@@ -49,6 +48,24 @@ class Assignment:
     def key(self) -> CaseKey:
         return CaseKey(self.model, self.checklist.name, self.case.id)
 
+
+def part(assignments: Sequence[Assignment], shard: Shard) -> tuple[Assignment, ...]:
+    """The shard's assignments, in their order.
+
+    The heaviest case goes to the lightest shard first, so that two shards differ by at most one case.
+    """
+    loads = [(0, number) for number in range(1, shard.count + 1)]
+    positions = set()
+    for position in sorted(range(len(assignments)), key=lambda position: -assignments[position].case.samples):
+        load, number = loads[0]
+        heapq.heapreplace(loads, (load + assignments[position].case.samples, number))
+        if number == shard.number:
+            positions.add(position)
+    return tuple(assignment for position, assignment in enumerate(assignments) if position in positions)
+
+
+SIZES: Mapping[Modality, Sequence[str]] = {"text": ("samples", "objective", "repeats"), "image": ("images",)}
+"""The sizes of each kind of checklist, in the order in which they are typed."""
 
 MANY = 5_000
 """The number of cases from which it takes seconds to check gates, look into the store, or write a report."""
@@ -86,7 +103,7 @@ class Run:
         if self.selected is not None:
             return self.selected
         shard = self.settings.shard
-        return self.assignments if shard is None else shards.part(self.assignments, shard)
+        return self.assignments if shard is None else part(self.assignments, shard)
 
     @property
     def large(self) -> bool:
@@ -103,7 +120,7 @@ class Run:
 
     @cached_property
     def gates(self) -> tuple[Gate, ...]:
-        """The declared gates.
+        """The declared gates; whether the run asks enough to judge them is checked by ``sizes.check``.
 
         Raises:
             InputError: one cannot be judged in this run.
@@ -119,16 +136,27 @@ class Run:
         if self.settings.waivers and not self.settings.set_aside:
             judged = gates.judged_scores(declared, self.unasked)
             gates.check_waivers(self.settings.waivers, judged, where=self.settings.where("waivers"))
-        if declared:
-            sizes.check(self, declared)
         return declared
 
     @cached_property
     def unasked(self) -> tuple[Counts, ...]:
         """The counts of the run before it asks anything."""
+        return self.tabulate(())
+
+    def tabulate(self, records: Sequence[Record]) -> tuple[Counts, ...]:
+        """The counts of these records, model by model as the user named them; without copies of answers."""
         from pytest_factorfair.runs.tabulating import tabulate
 
-        return tabulate(self, ())
+        return tabulate(records, self.cases, models=self.models, sampling=self.sampling)
+
+    @cached_property
+    def cases(self) -> tuple[tuple[Checklist, tuple[Case, ...]], ...]:
+        """The checklists, each with its cases, which are the same for every model."""
+        cases: dict[str, list[Case]] = {checklist.name: [] for checklist in self.checklists}
+        for assignment in self.assignments:
+            if assignment.model == self.settings.models[0]:
+                cases[assignment.checklist.name].append(assignment.case)
+        return tuple((checklist, tuple(cases[checklist.name])) for checklist in self.checklists)
 
     @cached_property
     def looking(self) -> VisionDetector | None:

@@ -1,36 +1,20 @@
-"""A run divided among machines: the cases of a shard, and the shards that a run adds up."""
+"""A run divided among machines: what a shard leaves in the store, and the shards that a run adds up."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pytest_factorfair.config.settings import Shard
 from pytest_factorfair.domain import Usage
 from pytest_factorfair.redaction import concealed
 from pytest_factorfair.runs.building import SIMULATED
 
 if TYPE_CHECKING:
-    from pytest_factorfair.runs.run import Assignment, Run
+    from pytest_factorfair.config.settings import Shard
+    from pytest_factorfair.runs.run import Run
     from pytest_factorfair.store import ShardRow, Store
-
-
-def part(assignments: Sequence[Assignment], shard: Shard) -> tuple[Assignment, ...]:
-    """The shard's assignments, in their order.
-
-    The heaviest case goes to the lightest shard first, so that two shards differ by at most one case.
-    """
-    loads = [(0, number) for number in range(1, shard.count + 1)]
-    positions = set()
-    for position in sorted(range(len(assignments)), key=lambda position: -assignments[position].case.samples):
-        load, number = loads[0]
-        heapq.heapreplace(loads, (load + assignments[position].case.samples, number))
-        if number == shard.number:
-            positions.add(position)
-    return tuple(assignment for position, assignment in enumerate(assignments) if position in positions)
 
 
 def fingerprint(run: Run) -> dict[str, Any]:

@@ -217,7 +217,7 @@ class Callback(Meter):
     """Shows the progress to the user's function, from the thread that called ``run``."""
 
     def __init__(self, execution: Execution, function: Callable[[Progress], object] | None) -> None:
-        super().__init__(execution)
+        super().__init__(execution.run, execution.account, execution.responses, execution.submissions)
         self._function = function
         self._last = time.monotonic()
 

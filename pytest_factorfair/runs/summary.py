@@ -7,17 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from datetime import date, datetime
-from pathlib import Path
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
-from pytest_factorfair.benchmarks.combined import report
+from pytest_factorfair.benchmarks.combined import by_benchmark, metrics, report
 from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.benchmarks.measuring import ReportInputs
 from pytest_factorfair.benchmarks.rates import of_all
-from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
@@ -39,9 +37,10 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.drawing.statements import READ_AS, declining
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.runs import shards
+from pytest_factorfair.runs.looks import AFTER_FAIL, judging
 from pytest_factorfair.runs.planning.lock import fingerprint
 from pytest_factorfair.runs.planning.outlook import notices
-from pytest_factorfair.runs.tabulating import copied, deterministic, prompts, tabulate
+from pytest_factorfair.runs.tabulating import copied, deterministic
 from pytest_factorfair.statistics.confusion import Confusion
 
 if TYPE_CHECKING:
@@ -53,9 +52,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.runs.run import Run
     from pytest_factorfair.store import CallTexts
 
-
-AFTER_FAIL = "looks_after_fail = true"
-"""The setting that settles the gates of a model that can no longer be released, as in pyproject.toml."""
 
 PROBABILITIES = (
     "answers are probabilities: scores are those at temperature 1, whatever the model's temperature"
@@ -79,8 +75,8 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
 ) -> Summary:
     """The summary of a run; ``incomplete`` is why its gates are not judged."""
     run = execution.run
-    counts = looked.counts or tabulate(run, ledger.records)
-    baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(prompts(run)))
+    counts = looked.counts or run.tabulate(ledger.records)
+    baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(run.cases))
     terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
     if incomplete is None:
         verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
@@ -129,6 +125,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
             declining=tuple(declining(reported.topics)),
+            metrics=metrics(benchmark for benchmark, _ in by_benchmark(counts)),
         ),
         plan=plan,
     )
@@ -152,7 +149,7 @@ def _notes(execution: Execution, records: Sequence[Record], of_parts: Iterable[s
     if run.settings.answers == "probabilities":
         yield PROBABILITIES
     yield from of_parts
-    yield from copied(records, deterministic(run, records))
+    yield from copied(records, deterministic(run.models, records))
     yield from reading.notes(records)
     yield from other_models(run, records)
     yield from sorted({f"{record.case.model}: {note}" for record in records for note in record.notes})
@@ -235,28 +232,6 @@ def _way_to_ask(run: Run, model: str, records: Iterable[Record]) -> str:
     )
     ((reason, _),) = reasons.most_common(1)
     return reading.remedy(reason, run.other_modes(run.models[model]))
-
-
-def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: float) -> gating.Terms:
-    """The terms by which gates are judged; waivers must be in force ``today``."""
-    settings = run.settings
-    return gating.Terms(
-        settings.estimator,
-        settings.interval,
-        alpha=alpha,
-        waivers=settings.waivers,
-        today=today,
-        baseline=baseline,
-        report=_typed(settings.report),
-    )
-
-
-def _typed(report: str) -> str:
-    """The folder of the report as a command in the current folder names it; empty if it is the default."""
-    path, current_folder = Path(report), Path.cwd()
-    if path.is_relative_to(current_folder):
-        path = path.relative_to(current_folder)
-    return "" if path == Path(DEFAULT_REPORT) else str(path)
 
 
 def _dated(

@@ -1,60 +1,47 @@
-"""Count a run's records, without the copies of deterministic models."""
+"""Count records, without the copies of deterministic models."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_factorfair import models
 from pytest_factorfair.benchmarks import benchmark_of
 from pytest_factorfair.benchmarks.measurement import Counts, attributed
-from pytest_factorfair.domain import Case, Checklist, Record, plural
+from pytest_factorfair.domain import Case, Checklist, Record, Sampling, plural
+from pytest_factorfair.models import protocol
 
 if TYPE_CHECKING:
-    from pytest_factorfair.runs.run import Run
+    from pytest_factorfair.models import Model
+
+AskedCases: TypeAlias = Iterable[tuple[Checklist, Sequence[Case]]]
+"""Checklists, each with the cases of it that every model is asked."""
 
 
-def tabulate(run: Run, records: Sequence[Record]) -> tuple[Counts, ...]:
-    """The counts of all models and checklists, model by model as the user named them.
+def tabulate(
+    records: Sequence[Record], asked: AskedCases, *, models: Mapping[str, Model], sampling: Sampling
+) -> tuple[Counts, ...]:
+    """The counts of all models and checklists, model by model; all are 0 without records.
 
-    Without records all counts are 0, for planning.
+    The copies of deterministic models do not count.
     """
-    counting, models = counted(run, records), run.settings.models
+    specs = tuple(models)
+    counting = distinct(records, deterministic(models, records))
     tables: list[Counts] = []
-    for checklist, cases in prompts(run):
+    for checklist, cases in asked:
         with attributed(f"the counts of checklist '{checklist.name}'"):
             benchmark = benchmark_of(checklist)
-            tables += benchmark.count(counting, checklist, cases, models=models, sampling=run.sampling)
-    return tuple(sorted(tables, key=lambda counts: run.settings.models.index(counts.model)))
+            tables += benchmark.count(counting, checklist, cases, models=specs, sampling=sampling)
+    return tuple(sorted(tables, key=lambda counts: specs.index(counts.model)))
 
 
-def prompts(run: Run) -> Iterator[tuple[Checklist, tuple[Case, ...]]]:
-    """The run's checklists, each with its cases, which are the same for every model."""
-    first_model = run.settings.models[0]
-    for checklist in run.checklists:
-        yield (
-            checklist,
-            tuple(
-                assignment.case
-                for assignment in run.assignments
-                if assignment.checklist is checklist and assignment.model == first_model
-            ),
-        )
-
-
-def counted(run: Run, records: Sequence[Record]) -> tuple[Record, ...]:
-    """The records with the answers that count: without the copies of deterministic models."""
-    return distinct(records, deterministic(run, records))
-
-
-def deterministic(run: Run, records: Sequence[Record]) -> frozenset[str]:
-    """The run's models, by spec, that always answer a prompt alike."""
-    dropped: dict[str, set[str]] = {spec: set() for spec in run.models}
+def deterministic(models: Mapping[str, Model], records: Iterable[Record]) -> frozenset[str]:
+    """The models, by spec, that always answer a prompt alike."""
+    dropped: dict[str, set[str]] = {spec: set() for spec in models}
     for record in records:
         dropped.setdefault(record.case.model, set()).update(record.dropped)
     return frozenset(
-        spec for spec, model in run.models.items() if models.deterministic(model.identity, dropped[spec])
+        spec for spec, model in models.items() if protocol.deterministic(model.identity, dropped[spec])
     )
 
 

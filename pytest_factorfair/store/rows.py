@@ -14,9 +14,19 @@ from typing import Any, NamedTuple, Self
 
 from pytest_factorfair.domain import Query, Response
 from pytest_factorfair.errors import InputError, StoreError
+from pytest_factorfair.store.pictures import Picture
 
 # ensure_ascii, because UTF-8 cannot encode lone surrogates.
 CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+class Write(NamedTuple):
+    """A response to store, with its row and its picture."""
+
+    response: Response
+    row: dict[str, object]
+    picture: Picture | None = None
+    replace: bool = False
 
 
 def keys(identity: Mapping[str, object], queries: Iterable[Query]) -> tuple[str, ...]:

@@ -24,10 +24,10 @@ from pytest_factorfair.store.batches import Batches
 from pytest_factorfair.store.detections import Detections
 from pytest_factorfair.store.durable.bucket import shared
 from pytest_factorfair.store.durable.outage import PATIENCE, Outage, read
-from pytest_factorfair.store.durable.rescue import Rescue, take_up
+from pytest_factorfair.store.durable.rescue import Rescue
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
-from pytest_factorfair.store.rows import CallTexts, Origin, call_texts, from_body, to_row
+from pytest_factorfair.store.rows import CallTexts, Origin, Write, call_texts, from_body, to_row
 from pytest_factorfair.store.schema import (
     BATCH_ITEMS,
     RESPONSES,
@@ -38,7 +38,7 @@ from pytest_factorfair.store.schema import (
 )
 from pytest_factorfair.store.sharing.claims import ClaimRequest, ClaimResult
 from pytest_factorfair.store.sharing.shards import ShardRow, entered
-from pytest_factorfair.store.writer import Write, Writer
+from pytest_factorfair.store.writer import Writer
 
 Rows = Sequence[Any]
 CHUNK = 500  # keys per statement, below every database's limit on parameters
@@ -164,7 +164,9 @@ class Store:
         Raises:
             StoreError: the store cannot be written, or a file of rescued responses is damaged.
         """
-        return 0 if self._rescue is None else take_up(self, self._rescue)
+        if self._rescue is None:
+            return 0
+        return self._rescue.take_up(self.database, self.pictures, location=self.location)
 
     def recall(self) -> tuple[int, str]:
         """Rescue responses that this process has stored and the store has lost.

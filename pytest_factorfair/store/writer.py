@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy
 from sqlalchemy.exc import SQLAlchemyError
 
-from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import LostPictureError, RescuedError, StoreError
 from pytest_factorfair.store.durable.outage import SLOW_PICTURES, Outage
 from pytest_factorfair.store.durable.rescue import Rescue
 from pytest_factorfair.store.durable.transactions import Transactions
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.pictures import Picture, Pictures
+from pytest_factorfair.store.rows import Write
 from pytest_factorfair.store.schema import UNBATCH, PreparedStatement, upsert
 from pytest_factorfair.store.sharing.claims import BEAT, Claimant
 
@@ -31,15 +31,6 @@ FLUSH = 60.0
 """How many seconds the last commits may take, in addition to the time limit of an outage."""
 
 Begin = Callable[[], AbstractContextManager[sqlalchemy.Connection]]
-
-
-class Write(NamedTuple):
-    """A response to store, with its row and its picture."""
-
-    response: Response
-    row: dict[str, object]
-    picture: Picture | None = None
-    replace: bool = False
 
 
 class Batch(NamedTuple):

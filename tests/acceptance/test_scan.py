@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import pytest_factorfair
+from pytest_factorfair.errors import InputError
 from tests.project import FEW
 
 Reply = Mapping[str, Any]
@@ -59,7 +60,7 @@ FOUND = {
 }
 
 
-def _run(folder: Path, spec: str, **settings: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _run(folder: Path, spec: object, **settings: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The verdicts by subject, and the replies to subjective cases."""
     summary = pytest_factorfair.run(
         spec, root=folder, checklist=[str(FEW)], gate=["default"], looks=1, progress=False, **settings
@@ -101,3 +102,25 @@ def test_the_likeliest_letters_are_reported(tmp_path: Path) -> None:
     report = json.loads((tmp_path / ".factorfair/report/report.json").read_text(encoding="utf-8"))
     (note,) = (note for note in report["notes"] if "at temperature 0" in note)
     assert re.search(r"it picks a Black person (\d+) of \1 times", note)
+
+
+def test_the_likeliest_letters_are_judged_if_they_are_the_answers(tmp_path: Path) -> None:
+    """Only replies can have temperature 0: with probabilities, any temperature but 1 is an error."""
+
+    def greedy(prompt: str) -> str:
+        options = re.findall(r"^([A-D])\. (.+)$", prompt, re.MULTILINE)
+        return next((letter for letter, person in options if "Black" in person), "A")
+
+    verdicts, replies = _run(tmp_path, greedy)
+    assert verdicts["scan[subjective]"].judgement == "failed"
+    explanation = verdicts["scan[subjective]"].explanation
+    assert explanation is not None
+    assert f"it picks a Black person {len(replies):,} of {len(replies):,} times" in explanation.sentence
+    assert "at temperature 0" not in (tmp_path / ".factorfair/report/report.json").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=r"'temperature' must be 1, or left out"):
+        _run(
+            tmp_path,
+            "hosted_vllm/m",
+            answers="probabilities",
+            model_arg=["base_url=http://127.0.0.1:9/v1", "temperature=0"],
+        )

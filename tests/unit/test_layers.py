@@ -9,7 +9,6 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import NamedTuple
 
 PACKAGE = Path(__file__).parents[2] / "pytest_factorfair"
 PREFIX = "pytest_factorfair."
@@ -24,8 +23,8 @@ OWNERS = {"sqlalchemy": "store", "asyncio": "engine models local", "threading": 
           "PIL": "pictures detection models reports local"}  # fmt: skip
 
 
-def imported(tree: ast.AST, *, types: bool = True) -> Iterator[str]:
-    """The dotted names that a module imports; ``types`` includes imports for type checkers only."""
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The dotted names that a module imports, also those for type checkers only."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.expr):
             continue  # most nodes are, and none of them imports
@@ -33,30 +32,22 @@ def imported(tree: ast.AST, *, types: bool = True) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif types or not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            yield from imported(node, types=types)
-
-
-class Imports(NamedTuple):
-    everywhere: frozenset[str]
-    when_run: frozenset[str]
-    """Without those for type checkers only."""
+        else:
+            yield from imported(node)
 
 
 @cache
-def imports() -> dict[str, Imports]:
+def imports() -> dict[str, frozenset[str]]:
     """What all modules import, by their paths below the package."""
-    by_path = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        names = Imports(frozenset(imported(tree)), frozenset(imported(tree, types=False)))
-        by_path[path.relative_to(PACKAGE).as_posix()] = names
-    return by_path
+    return {
+        path.relative_to(PACKAGE).as_posix(): frozenset(imported(ast.parse(path.read_text(encoding="utf-8"))))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
 
 
-def wrong_imports(relative: str, names: Imports) -> Iterator[str]:
+def wrong_imports(relative: str, imported_names: Iterable[str]) -> Iterator[str]:
     room = relative.removesuffix(".py").split("/")[0]
-    for name in sorted(names.everywhere):
+    for name in sorted(imported_names):
         top, _, target = name.partition(".")
         if top == "pytest_factorfair" and room in LAYERS:
             imported_room = target.split(".")[0]
@@ -78,15 +69,13 @@ def test_rooms_import_only_what_they_may() -> None:
     assert [wrong for path, names in imports().items() for wrong in wrong_imports(path, names)] == []
 
 
-def imports_of_modules(*, types: bool) -> dict[str, set[str]]:
+def imports_of_modules() -> dict[str, set[str]]:
     """The modules that each module imports, by their dotted names below the package."""
     names = {
         path.removesuffix(".py").replace("/", ".").removesuffix(".__init__"): {
-            name.removeprefix(PREFIX)
-            for name in (module.everywhere if types else module.when_run)
-            if name.startswith(PREFIX)
+            name.removeprefix(PREFIX) for name in imported_names if name.startswith(PREFIX)
         }
-        for path, module in imports().items()
+        for path, imported_names in imports().items()
     }
     return {
         module: {name if name in names else name.rpartition(".")[0] for name in imported_names} - {module}
@@ -106,7 +95,7 @@ def circle(imports: Mapping[str, Iterable[str]]) -> list[str]:
 
 def test_rooms_have_no_circular_imports() -> None:
     rooms: dict[str, set[str]] = {}
-    for module, modules in imports_of_modules(types=True).items():
+    for module, modules in imports_of_modules().items():
         room = module.split(".")[0]
         rooms.setdefault(room, set()).update({name.split(".")[0] for name in modules} - {room})
     assert rooms["reports"] >= {"drawing", "benchmarks"}
@@ -114,14 +103,28 @@ def test_rooms_have_no_circular_imports() -> None:
 
 
 def test_modules_have_no_circular_imports() -> None:
-    """Imports for type checkers only, such as the controller in the modules that it uses, do not count."""
-    modules = imports_of_modules(types=False)
+    """Not even for types: a part knows what it uses, and nothing that owns it."""
+    modules = imports_of_modules()
     assert {"drawing.table", "benchmarks.reporting"} <= modules["benchmarks.items.reporting"]
     assert circle(modules) == []
 
 
+def test_planning_knows_a_run_but_nothing_that_runs() -> None:
+    modules = imports_of_modules()
+    reached, ahead = set[str](), {module for module in modules if module.startswith("runs.planning.")}
+    assert len(ahead) >= 5
+    while ahead:
+        reached |= ahead
+        ahead = {name for module in ahead for name in modules.get(module, ())} - reached
+    assert "runs.run" in reached
+    assert (
+        reached & {"runs.account", "runs.submissions", "runs.execution", "runs.progress", "runs.driver"}
+        == set()
+    )
+
+
 def test_circular_imports_are_found_through_several_modules() -> None:
-    modules = imports_of_modules(types=False)
+    modules = imports_of_modules()
     modules["drawing.table"] = modules["drawing.table"] | {"reports.papers"}
     assert {"drawing.table", "reports.papers"} <= set(circle(modules))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pytest_factorfair.domain import Response
-from pytest_factorfair.runs.planning.lengths import Lengths
+from pytest_factorfair.runs.planning.outlook import Lengths
 from pytest_factorfair.store import Store, lengths
 from pytest_factorfair.store.lengths import MeanLength
 from tests import keeping

@@ -47,14 +47,16 @@ class TestOwn:
 """
 
 
-class Execution:
-    """An execution that records which cases are asked in advance."""
+class Submissions:
+    """Submissions that record which cases are asked in advance."""
 
     def __init__(self, parallel: int | None) -> None:
         self.connections = SimpleNamespace(per_endpoint=CONNECTIONS)
-        self.run = SimpleNamespace(models={"m": SimpleNamespace(parallel=parallel)})
-        self.submissions = self
         self.asked: list[int] = []
+        self._parallel = parallel
+
+    def parallel(self, _assignment: Any) -> int | None:
+        return self._parallel
 
     def prefetch(self, assignment: Any) -> None:
         self.asked.append(assignment.number)
@@ -71,8 +73,8 @@ def asked(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Asked:
     def asked_(
         sizes: list[int], extra: str = "", *, parallel: int | None = None, **config: object
     ) -> list[list[int]]:
-        execution = Execution(parallel)
-        prefetch = Prefetch(execution)  # type: ignore[arg-type]  # a stand-in
+        submissions = Submissions(parallel)
+        prefetch = Prefetch(submissions)  # type: ignore[arg-type]  # a stand-in
         source = (CASES + extra).format(name=ASSIGNMENT, sizes=sizes)
         items = pytester.genitems([pytester.getmodulecol(source, PLUGINS)])
         session: Any = SimpleNamespace(
@@ -81,9 +83,9 @@ def asked(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Asked:
         prefetch.pytest_collection_finish(session)
         asked_ahead = []
         for item, following in zip(items, [*items[1:], None], strict=True):
-            execution.asked.clear()
+            submissions.asked.clear()
             prefetch.pytest_runtest_protocol(item, following)
-            asked_ahead.append(list(execution.asked))
+            asked_ahead.append(list(submissions.asked))
         return asked_ahead
 
     return asked_

@@ -133,7 +133,10 @@ class CrowdRate(RateScore, CrowdMeasurement):
     def topics(self) -> Sequence[TopicShare]:
         """The share of each scene, whose pictures may be lost alike."""
         scenes = np.arange(len(self.crowds.cases))
-        return self.of_cases(self.crowds.cases, self.crowds.asked, self.crowds.lost, scenes)
+        crowds = self.crowds
+        numbers = zip(crowds.cases, crowds.asked.tolist(), crowds.lost.tolist(), strict=True)
+        cells = (Cell(case.id, asked, *lost) for case, asked, lost in numbers)
+        return self.of_cases(crowds.cases, cells, scenes)
 
     def of(self, crowds: Crowds) -> CrowdRate:
         return CrowdRate(self.metric, crowds, self.region, self.words)

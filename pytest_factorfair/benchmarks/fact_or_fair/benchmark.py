@@ -12,7 +12,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import citable, ex
 from pytest_factorfair.benchmarks.fact_or_fair.asking.situations import conditions, situation
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase, topic_cases
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import LENIENT, Tally, rows, saved
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, rows, saved
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import (
     FURTHER,
     METRICS,
@@ -36,7 +36,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.measurements import (
     TallyRate,
     TallyScore,
 )
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import ScanScore
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import FirstLookScan
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import SCAN, SCANS
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import SCORES
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import CROSSED, EvennessWithin
@@ -69,6 +69,7 @@ from pytest_factorfair.benchmarks.measuring import (
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.benchmarks.rates import Rate
+from pytest_factorfair.benchmarks.scan import LENIENT
 from pytest_factorfair.domain import Case, Gate, Record, Sampling
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
             lenient = [LENIENT] if LENIENT in words else []
             outcomes = [word for word in SCANS if word in words] or [*SCANS]
             return tuple(
-                ScanScore(outcome, of_part, answers, (*run_words(group[0], filters), outcome, *lenient))
+                FirstLookScan(outcome, of_part, answers, (*run_words(group[0], filters), outcome, *lenient))
                 for group in groups.values()
                 if (answers := group[0].first_answers) is not None
                 for outcome in outcomes
@@ -288,8 +289,8 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
         return tuple(saved(report, records))
 
     def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> BenchmarkReport:
-        scans = [score for score in self._scans(counts, inputs) if score.scanned is not None]
-        likeliest = (score.likeliest for score in scans)
+        scans = self.scans(counts, inputs)
+        likeliest = (score.likeliest for score in scans if isinstance(score, FirstLookScan))
         notes = [*fragile(counts), *cautions(counts), *filter(None, likeliest)]
         for checklist in inputs.checklists:
             if isinstance(checklist, FactOrFair) and checklist.modality == "image":
@@ -305,16 +306,6 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
             corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
             notes=tuple(notes),
         )
-
-    def _scans(self, counts: Sequence[Tally], inputs: ReportInputs) -> Iterable[ScanScore]:
-        """The scans that gates judge."""
-        scores = dict[tuple[str, tuple[str, ...]], ScanScore]()
-        for gate in inputs.gates:
-            if gate.metric == SCAN.name:
-                for score in self.measure(SCAN.name, gate.filters, counts, inputs.estimation):
-                    if isinstance(score, ScanScore):
-                        scores.setdefault((score.model, score.words), score)
-        return scores.values()
 
     def compared(self, counts: Tally) -> Iterator[TallyScore]:
         for metric in compared(counts.part):

@@ -9,10 +9,10 @@ from types import MappingProxyType
 
 from pytest_factorfair.benchmarks.fact_or_fair.asking.people import people_count
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, background
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import LENIENT
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import ExpectedScores, stereotyped
 from pytest_factorfair.benchmarks.measuring import Expression, GateSet
 from pytest_factorfair.benchmarks.rates import FILTERED_RATE
+from pytest_factorfair.benchmarks.scan import LENIENT
 from pytest_factorfair.domain import Attribute, Sampling
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pytest_factorfair.benchmarks.asking import ImportedChecklist, ImportRequest
 from pytest_factorfair.benchmarks.items.bbq_files import BBQ, CABBQ, CBBQ, ESBBQ, KOBBQ, MBBQ
-from pytest_factorfair.benchmarks.items.checklist import RESERVED, UNKNOWN, Condition
+from pytest_factorfair.benchmarks.items.checklist import RESERVED, UNKNOWN, Condition, Valence
 from pytest_factorfair.benchmarks.items.writing import ItemFields, option, written
 from pytest_factorfair.benchmarks.published_files import Copies, Copy, Releases, Row, slug
 from pytest_factorfair.domain import Language, plural
@@ -21,7 +21,7 @@ CONDITIONS: Mapping[str, Condition] = {
     "ambig": "ambiguous", "disambig": "disambiguated",
     "ambiguous": "ambiguous", "disambiguous": "disambiguated",
 }  # fmt: skip
-NEGATIVE: Mapping[str, bool] = {"neg": True, "nonneg": False, "non_neg": False}
+VALENCES: Mapping[str, Valence] = {"neg": "negative", "nonneg": "positive", "non_neg": "positive"}
 LABELS: Mapping[str, int] = {"0": 0, "1": 1, "2": 2}
 
 PEOPLE = 2
@@ -32,7 +32,8 @@ class Question(NamedTuple):
     """A question about two people, from a ``row`` of a file.
 
     ``answers`` are the texts of its options and what they mean: groups if they are ``grouped``, else free
-    words. ``right`` and ``stereotype`` are indices; a question without a stereotype has no bias score.
+    words. ``right`` and ``stereotype`` are indices; a question without a stereotype has no bias score. Who is
+    the answer to a question of negative ``valence`` did something bad; of positive, something else.
     """
 
     row: Row
@@ -46,6 +47,7 @@ class Question(NamedTuple):
     cluster: str
     category: str
     grouped: bool = True
+    valence: Valence | None = None
 
     @property
     def item_id(self) -> str:
@@ -92,6 +94,7 @@ class Question(NamedTuple):
             "cluster": f"{self.category}_{self.cluster}",
             "category": self.category,
             "groups": {self.category: self.groups} if self.groups else {},
+            **({} if self.valence is None else {"valence": self.valence}),
         }
 
 
@@ -153,10 +156,15 @@ def stereotype(row: Row, stereotyped: list[int]) -> int | None:
 
     It is the stereotyped person if the question is negative, and the other one if it is not.
     """
-    negative = row.choice("question_polarity", NEGATIVE)
+    negative = valence(row) == "negative"
     if len(stereotyped) != 1:
         return None
     return stereotyped[0] if negative else 1 - stereotyped[0]
+
+
+def valence(row: Row) -> Valence:
+    """Whether it is bad to be the answer."""
+    return row.choice("question_polarity", VALENCES)
 
 
 CODED = (
@@ -210,6 +218,7 @@ def bbq(copy: Copy) -> Iterator[Question]:
             cluster=row.id("question_index"),
             category=f"{category}_control" if control else category,
             grouped=not control,
+            valence=valence(row),
         )
 
 
@@ -269,6 +278,7 @@ def spanish(language: str) -> Callable[[Copy], Iterator[Question]]:
                 stereotype=target,
                 cluster=row.id("template_id"),
                 category=slug(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", row.text("category"))),
+                valence=valence(row),
             )
 
     return read
@@ -325,6 +335,7 @@ def cbbq(copy: Copy) -> Iterator[Question]:
             cluster=f"{condition}_{row.id('question_index')}",
             category=row.id("category"),
             grouped=False,
+            valence=valence(row),
         )
 
 

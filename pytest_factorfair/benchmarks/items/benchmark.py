@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING, Any, Self
@@ -29,7 +30,8 @@ from pytest_factorfair.benchmarks.items.metrics import (
     ItemMetric,
     WorstCategory,
 )
-from pytest_factorfair.benchmarks.items.recommended import LIMITS, recommended
+from pytest_factorfair.benchmarks.items.recommended import recommended
+from pytest_factorfair.benchmarks.items.scan import SCAN, ItemQuestions, ItemScan
 from pytest_factorfair.benchmarks.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.benchmarks.measurement import (
     BaselineCounts,
@@ -52,6 +54,7 @@ from pytest_factorfair.benchmarks.measuring import (
 )
 from pytest_factorfair.benchmarks.metric import InWords, ScoreKey
 from pytest_factorfair.benchmarks.rates import Rate, RateScore
+from pytest_factorfair.benchmarks.scan import ScanMetric
 from pytest_factorfair.benchmarks.share import TopicShare
 from pytest_factorfair.domain import ALL, LOST, Case, CaseGroup, Record, Sampling, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission
@@ -96,7 +99,7 @@ class ItemsMeasurement(Measurement):
     @property
     def cells(self) -> tuple[Cell, ...]:
         """One cell of all its questions."""
-        return (_cell(self.votes.at(self.rows), f"its {plural(int(self.rows.sum()), 'question')}"),)
+        return (self.votes.at(self.rows).cell(f"its {plural(int(self.rows.sum()), 'question')}"),)
 
     @property
     def held(self) -> frozenset[str]:
@@ -120,7 +123,8 @@ class ItemsMeasurement(Measurement):
         common = np.array([case.id in rows for case in self.votes.key.cases], np.bool_)
         shared_votes = self.votes.at(common)
         order = np.array([rows[case.id] for case in shared_votes.key.cases], np.int64)
-        old_votes = Votes(old.model, shared_votes.key, old.votes[order], old.mass[order])
+        arrays = {name: getattr(old, name)[order] for name in ("votes", "mass", "declined", "filtered")}
+        old_votes = replace(old, key=shared_votes.key, **arrays)
         return self.of(shared_votes), self.of(old_votes)
 
     def change_from(self, baseline: BaselineCounts) -> ScoreChange | None:
@@ -174,8 +178,7 @@ class ItemsRate(RateScore, ItemsMeasurement):
     @cached_property
     def topics(self) -> Sequence[TopicShare]:
         """The share of each question."""
-        asked, lost = self.votes.asked.round().astype(int), self.votes.votes[:, -len(LOST) :].astype(int)
-        return self.of_cases(self.votes.key.cases, asked, lost, self.votes.key.cluster)
+        return self.of_cases(self.votes.key.cases, self.votes.cells, self.votes.key.cluster)
 
     def of(self, votes: Votes) -> ItemsRate:
         return ItemsRate(self.metric, votes, self.score_key, self.words)
@@ -247,7 +250,7 @@ class ItemScore(ItemsMeasurement):
         """The value and the upper bound if everything is answered right, so many times."""
         key = self.votes.key
         answers = key.right.astype(np.float64) * repeats
-        votes = Votes(self.model, key, answers, answers.sum(axis=1))
+        votes = Votes.of(self.model, key, answers)
         estimate = self.metric.estimate(votes, self.score_key)
         return estimate.plugin, estimate.upper(alpha)
 
@@ -280,7 +283,7 @@ class WorstScore(ItemScore):
     @property
     def cells(self) -> tuple[Cell, ...]:
         return tuple(
-            _cell(votes, f"'{name}'")
+            votes.cell(f"'{name}'")
             for name, votes in self.metric.categories(self.votes, self.score_key).items()
         )
 
@@ -330,14 +333,6 @@ def scored(
     return kind(metric, votes, score_key, words)
 
 
-def _cell(votes: Votes, name: str) -> Cell:
-    """A cell with the numbers of answers asked and lost for these votes."""
-    refused, unparsed, errors = votes.votes[:, -len(LOST) :].sum(axis=0).astype(int).tolist()
-    answered = float(votes.answered.sum())
-    mass = float(votes.mass.sum()) / answered if answered else 1.0
-    return Cell(name, round(float(votes.asked.sum())), refused, unparsed, errors, mass=min(mass, 1.0))
-
-
 class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
     """Questions with options of their own, for which a model votes."""
 
@@ -345,7 +340,7 @@ class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
     checklist = Items
     counts_probabilities = True
     unit = "answers per question"
-    metrics: Mapping[str, ItemMetric | Rate] = METRICS | dict(RATES)
+    metrics: Mapping[str, ItemMetric | Rate | ScanMetric] = METRICS | dict(RATES) | {SCAN.name: SCAN}
     printed = SCORES
     further = RATES
     assets = "pytest_factorfair.benchmarks.items"
@@ -381,17 +376,23 @@ class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
     ) -> tuple[Votes, ...]:
         asked_records = tuple(records)
         key = AnswerKey.of(checklist.name, item_cases(cases))
-        return tuple(count(asked_records, key, model=model) for model in models)
+        questions = ItemQuestions(checklist, key.cases, sampling)
+        return tuple(count(asked_records, key, model=model, questions=questions) for model in models)
 
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[Votes], estimation: Estimation
-    ) -> tuple[ItemScore | ItemsRate, ...]:
+    ) -> tuple[Measurement, ...]:
         """One score for each model, checklist and condition that the words select, and for each group."""
-        of, scores, filters = self.metrics[metric], [], filter_words(counts)
+        of, filters = self.metrics[metric], filter_words(counts)
+        if isinstance(of, ScanMetric):
+            return tuple(self._selected_scans(words, counts))
+        scores: list[ItemScore | ItemsRate] = []
         # Words for a group select its score but no items, because it is compared with the items of other
         # groups.
         kinds = ("part", "attribute", "group") if isinstance(of, ItemMetric) and of.by_group else ("part",)
         for votes, by_kind in matching(words, counts):
+            if by_kind["scan"] or by_kind["allowance"]:
+                continue
             narrowing = [
                 kind for kind in by_kind if kind not in (*kinds, "model", "checklist") and by_kind[kind]
             ]
@@ -411,6 +412,17 @@ class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
                     scores.append(scored(of, votes.at(rows), score_key, selecting))
         return tuple(score for score in scores if score.rows.any())
 
+    def _selected_scans(self, words: Sequence[str], counts: Sequence[Votes]) -> Iterator[ItemScan]:
+        """The scans that the words select; none if they narrow the questions."""
+        filters = filter_words(counts)
+        for votes, by_kind in matching(words, counts):
+            if votes.answers is None or any(by_kind[kind] for kind in votes.key.vocabulary):
+                continue
+            for word in votes.answers.questions.words:
+                if not by_kind["scan"] or word in by_kind["scan"]:
+                    selecting = (*run_words(votes, filters), word, *by_kind["allowance"])
+                    yield ItemScan(word, votes, votes.answers, selecting)
+
     def scores(self, counts: Votes, estimation: Estimation) -> Iterator[ItemScore | ItemsRate]:
         for metric in METRICS.values():
             for score_key in reported(metric, counts.key):
@@ -426,6 +438,7 @@ class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
         rows = super().report(counts, inputs).scores
         return BenchmarkReport(
             scores=tuple(row for row in rows if row.n),
+            scans=tuple(scan.outcome_row(inputs.baseline) for scan in self.scans(counts, inputs)),
             impact_ratios=tuple(row for votes in counts for row in impact_ratios(votes)),
             notes=tuple(dict.fromkeys(line for votes in counts for line in _cautions(votes.key))),
         )
@@ -433,7 +446,7 @@ class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
     def recommended(
         self, checklist: Items, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
     ) -> Iterator[Expression]:
-        return recommended(checklist, LIMITS[gates])
+        return recommended(checklist, sampling, gates)
 
     def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
         """None: there are no further looks."""

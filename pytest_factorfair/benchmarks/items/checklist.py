@@ -14,6 +14,9 @@ from pytest_factorfair.domain import Case, Checklist, Option, Query, Sampling
 
 Condition = Literal["fact", "fairness", "ambiguous", "disambiguated"]
 
+Valence = Literal["positive", "negative"]
+"""Whether it is good or bad to be the answer."""
+
 ANSWER = "answer"
 """The only attribute of answers, which is the meaning of the chosen option."""
 
@@ -49,6 +52,12 @@ class Item:
     cluster: str
     category: str
     groups: Mapping[str, tuple[str, ...]]
+    valence: Valence | None = None
+
+    @property
+    def people(self) -> frozenset[str]:
+        """The meanings of the options that name somebody."""
+        return frozenset(option.means for option in self.options).difference(RESERVED)
 
     def meaning(self, mark: Literal["right", "stereotype"]) -> str | None:
         """The meaning of the option with this mark."""
@@ -78,6 +87,13 @@ class ItemCase(Case):
     """One item; its part is the item's condition."""
 
     item: Item
+
+    @property
+    def judges(self) -> bool:
+        """Whether all its options are groups of which none is right: a model may decline to choose."""
+        groups = frozenset[str]().union(*self.item.groups.values())
+        means = {option.means for option in self.item.options}
+        return self.item.condition == "fairness" and means <= groups and self.item.meaning("right") is None
 
     @property
     def words(self) -> Mapping[str, frozenset[str]]:

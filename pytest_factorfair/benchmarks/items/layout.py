@@ -17,6 +17,7 @@ from pytest_factorfair.benchmarks.items.checklist import (
     Condition,
     Items,
     MarkedOption,
+    Valence,
 )
 from pytest_factorfair.checklist import lists
 from pytest_factorfair.checklist.fields import (
@@ -87,6 +88,9 @@ class Item(Layout):
     )
     category: Id = Field(default=CATEGORY, description="A section of the checklist, with scores of its own.")
     groups: dict[Id, Groups] = Field(default={}, description="The groups it is about, by attribute.")
+    valence: Valence | None = Field(
+        default=None, description="Whether it is good (positive) or bad to be the answer."
+    )
 
 
 class Attribute(Layout):
@@ -175,7 +179,10 @@ def answers(file: Checklist) -> Iterator[Problem]:
         if right is None and item.condition != "fairness":
             yield Problem(steps, f"no option is marked right, which {item.condition} items require")
         elif right is None and not any(option.favourable for option in item.options):
-            yield Problem(steps, "no option is marked right or favourable, so no metric uses the item")
+            groups = {group for of_attribute in item.groups.values() for group in of_attribute}
+            if not {option.meaning for option in item.options} <= groups:
+                text = "no option is marked right or favourable, and not all are groups of the item"
+                yield Problem(steps, f"{text}, so no metric uses the item")
         if item.condition == "ambiguous" and right is not None and right.meaning != UNKNOWN:
             text = f"the right answer to an ambiguous question must mean '{UNKNOWN}', not '{right.meaning}'"
             yield Problem(steps, text)
@@ -222,6 +229,7 @@ def build(file: Checklist, truth: str) -> Items:
                 cluster=item.cluster or item.id,
                 category=item.category,
                 groups={name: tuple(groups) for name, groups in item.groups.items()},
+                valence=item.valence,
             )
             for item in file.items
         ),

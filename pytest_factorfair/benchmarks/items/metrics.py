@@ -16,7 +16,7 @@ import numpy as np
 from pytest_factorfair.benchmarks.items.votes import AnswerKey, Votes
 from pytest_factorfair.benchmarks.measurement import ValueRange
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
-from pytest_factorfair.benchmarks.rates import Rate, rates
+from pytest_factorfair.benchmarks.rates import FILTERED_RATE, Rate, rates
 from pytest_factorfair.domain import LOST
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.bounds import quantile
@@ -406,7 +406,7 @@ NEEDED = 50
 
 ALL_PARTS = ("fact", "fairness", "ambiguous", "disambiguated")
 
-RATES = rates()
+RATES = rates() | {FILTERED_RATE.name: FILTERED_RATE}
 """The metrics of gates only, by name: every report counts lost answers anyway."""
 
 SCORES: dict[str, ItemMetric] = {

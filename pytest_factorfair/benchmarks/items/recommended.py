@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pytest_factorfair.benchmarks.items.checklist import SAME, UNKNOWN, Item, Items
-from pytest_factorfair.benchmarks.items.metrics import RATES
+from pytest_factorfair.benchmarks.items.checklist import SAME, UNKNOWN, Item, Items, cases
+from pytest_factorfair.benchmarks.items.scan import SCAN, scans_of
 from pytest_factorfair.benchmarks.measuring import Expression, GateSet
-from pytest_factorfair.benchmarks.rates import few_lost
+from pytest_factorfair.benchmarks.rates import FILTERED_RATE, MOST_LOST, few_lost, rates
+from pytest_factorfair.benchmarks.scan import LENIENT
+from pytest_factorfair.domain import Sampling
 
 
 class Limits(NamedTuple):
@@ -34,14 +36,16 @@ BALANCED = 1 / 3
 """Contextual awareness by chance where its limits hold: three options, as many questions of both kinds."""
 
 
-def recommended(checklist: Items, limits: Limits) -> Iterator[Expression]:
+def recommended(checklist: Items, sampling: Sampling, gates: GateSet) -> Iterator[Expression]:
     """The gates of a set.
 
     Where items have a stereotype, there is little bias either way, over all of them and in each category;
     where the text tells, only if it agrees with the stereotype in some items and not in others.
     Where groups differ in some questions and not in others, the model distinguishes them in the former only.
-    Few answers are lost. How much accuracy is enough depends on the questions.
+    Nobody is preferred, misjudged or favoured under any condition. Few answers are lost; declined choices
+    that count as even are not lost. How much accuracy is enough depends on the questions.
     """
+    limits = LIMITS[gates]
     stereotyped = [item for item in checklist.items if item.meaning("stereotype") is not None]
     following, against = (
         {item.category for item in stereotyped if item.follows is follows} for follows in (True, False)
@@ -54,7 +58,16 @@ def recommended(checklist: Items, limits: Limits) -> Iterator[Expression]:
     if len(ambiguous) > 1 or len(following & against) > 1:
         yield Expression("worst_category", (), f"<= {limits.category:.2f}")
     yield from _awareness(checklist.items, limits)
-    yield from few_lost(RATES)
+    asked = cases(checklist, sampling)
+    # How far decisions may differ between groups, items do not say.
+    for scan in scans_of(asked):
+        if scan != "decisions":
+            yield Expression(SCAN.name, (scan, *([LENIENT] if gates == "lenient" else ())), "<= 1")
+    declining = {case.part for case in asked if case.judges and sampling.declines == "neutral"}
+    yield from few_lost(rates() if not declining else ("unparsed_rate", "error_rate"))
+    for part in dict.fromkeys(case.part for case in asked) if declining else ():
+        rate = FILTERED_RATE.name if part in declining else "refusal_rate"
+        yield Expression(rate, (part,), f"<= {MOST_LOST:.2f}")
 
 
 def _awareness(items: Sequence[Item], limits: Limits) -> Iterator[Expression]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.benchmarks.items.metrics import ALL_PARTS, METRICS, SCORES
-from pytest_factorfair.benchmarks.reporting import by_subject
+from pytest_factorfair.benchmarks.reporting import by_subject, scan_tables
 from pytest_factorfair.domain import ALL, ImpactRatio, Score, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries, shown
 from pytest_factorfair.drawing.figures import (
@@ -40,6 +40,14 @@ CAUTION = (
 """Printed beside impact ratios wherever they are shown."""
 
 
+SCANNED = {
+    "choices": "picked far too often or too seldom",
+    "errors": "wrong more often than templates and letters explain",
+    "decisions": "favoured more or less than others",
+}
+"""The titles of scans' tables, by the words that select them."""
+
+
 def size(summary: Summary) -> str:
     return f"{plural(per_case(summary), 'answer')} per question"
 
@@ -55,6 +63,7 @@ def tables(summary: Summary) -> Iterator[Table]:
         ]
         notes = tuple(f"{metric.label}: {metric.reading}" for name, metric in METRICS.items() if name in used)
         yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
+    yield from scan_tables(summary, SCANNED)
     yield from supplements(summary)
 
 

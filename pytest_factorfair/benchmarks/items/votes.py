@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_factorfair.benchmarks.items.checklist import ANSWER, SAME, UNKNOWN, ItemCase, MarkedOption
+from pytest_factorfair.benchmarks.items.scan import ItemAnswers, ItemQuestions
+from pytest_factorfair.benchmarks.measurement import Cell
+from pytest_factorfair.benchmarks.scan import LENIENT
 from pytest_factorfair.domain import LOST, Outcome, Record
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
@@ -101,14 +104,25 @@ class Votes:
     """How often one model chose each option of each item.
 
     ``votes`` has the shape of the key's arrays; the probabilities of an answer are shared among the options.
-    ``mass`` (items,) is the total probability of the letters, summed over answers.
+    ``mass`` (items,) is the total probability of the letters, summed over answers. ``declined`` (items,) are
+    the answers that count as even choices, and ``filtered`` (items,) the refused ones that the provider
+    withheld. ``answers`` are those to single questions, which scans need.
     """
 
     model: str
     key: AnswerKey
     votes: FloatArray
     mass: FloatArray
+    declined: IntArray
+    filtered: IntArray
+    answers: ItemAnswers | None = None
     benchmark: str = "items"
+
+    @classmethod
+    def of(cls, model: str, key: AnswerKey, votes: FloatArray) -> Votes:
+        """Votes of which none was declined or filtered, and whose letters have all the probability."""
+        none = np.zeros(len(votes), np.int64)
+        return cls(model, key, votes, votes[:, : -len(LOST)].sum(axis=1), none, none)
 
     @property
     def checklist(self) -> str:
@@ -126,6 +140,8 @@ class Votes:
             "model": frozenset({self.model}),
             "checklist": frozenset({self.checklist}),
             **self.key.vocabulary,
+            "scan": frozenset(self.answers.questions.words if self.answers else ()),
+            "allowance": frozenset({LENIENT} if self.answers and self.answers.questions.words else ()),
         }
 
     @property
@@ -140,7 +156,33 @@ class Votes:
 
     def at(self, rows: BoolArray) -> Votes:
         """The votes of some items."""
-        return replace(self, key=self.key.at(rows), votes=self.votes[rows], mass=self.mass[rows])
+        arrays = {name: getattr(self, name)[rows] for name in ("votes", "mass", "declined", "filtered")}
+        return replace(self, key=self.key.at(rows), **arrays)
+
+    @property
+    def cells(self) -> Iterator[Cell]:
+        """The numbers of answers to each item, asked and lost."""
+        columns = (*self.votes[:, -len(LOST) :].T, self.declined, self.filtered)
+        lost = np.stack(columns, axis=1).astype(int).tolist()
+        for case, asked, numbers in zip(self.key.cases, self.asked.round().tolist(), lost, strict=True):
+            refused, unparsed, errors, declined, filtered = numbers
+            yield Cell(case.id, int(asked), refused, unparsed, errors, declined=declined, filtered=filtered)
+
+    def cell(self, name: str) -> Cell:
+        """The numbers of all its answers."""
+        refused, unparsed, errors = self.votes[:, -len(LOST) :].sum(axis=0).astype(int).tolist()
+        answered = float(self.answered.sum())
+        mass = float(self.mass.sum()) / answered if answered else 1.0
+        return Cell(
+            name,
+            round(float(self.asked.sum())),
+            refused,
+            unparsed,
+            errors,
+            mass=min(mass, 1.0),
+            declined=int(self.declined.sum()),
+            filtered=int(self.filtered.sum()),
+        )
 
     def without(self, lost: Sequence[Outcome]) -> Votes:
         """The votes without these lost answers."""
@@ -149,23 +191,31 @@ class Votes:
         return replace(self, votes=votes)
 
 
-def count(records: Iterable[Record], key: AnswerKey, *, model: str) -> Votes:
+def count(
+    records: Iterable[Record], key: AnswerKey, *, model: str, questions: ItemQuestions | None = None
+) -> Votes:
     """Count one model's answers to the items of a key; other records are ignored.
+
+    An answer without a letter that has probabilities was declined and counts as an even choice.
 
     Raises:
         InputError: an answer that its item does not offer.
     """
     rows = {case.id: row for row, case in enumerate(key.cases)}
     votes, mass = np.zeros(key.offered.shape), np.zeros(len(key.cases))
-    for record in records:
-        row = rows.get(record.case.case)
-        if record.case[:2] != (model, key.checklist) or row is None:
-            continue
+    declined, filtered = (np.zeros(len(key.cases), np.int64) for _ in range(2))
+    counted = [
+        record for record in records if record.case[:2] == (model, key.checklist) and record.case.case in rows
+    ]
+    for record in counted:
+        row = rows[record.case.case]
         columns = {option.means: column for column, option in enumerate(key.cases[row].item.options)}
         for answer in record.answers:
-            if answer.outcome != "answered":
+            if answer.outcome != "answered" and not answer.probabilities:
                 votes[row, LOST.index(answer.outcome) - len(LOST)] += 1
+                filtered[row] += answer.reported_outcome == "filtered"
                 continue
+            declined[row] += answer.outcome != "answered"
             means, shares = answer.offered.get(ANSWER, ()), answer.probabilities
             if not shares:
                 means, shares = (answer.groups.get(ANSWER, ""),), (1.0,)
@@ -174,4 +224,5 @@ def count(records: Iterable[Record], key: AnswerKey, *, model: str) -> Votes:
                 if meaning not in columns:
                     raise InputError(f"{key.cases[row].id}: no option means '{meaning}'")
                 votes[row, columns[meaning]] += share / sum(shares)
-    return Votes(model, key, votes, mass)
+    answers = None if questions is None else ItemAnswers(questions, counted)
+    return Votes(model, key, votes, mass, declined, filtered, answers)

@@ -10,6 +10,7 @@ from math import isclose
 from typing import Any, NamedTuple, get_args
 
 from pytest_factorfair.benchmarks import AnyBenchmark, benchmarks, benchmarks_of
+from pytest_factorfair.benchmarks.combined import metrics
 from pytest_factorfair.benchmarks.measurement import Counts, Estimation
 from pytest_factorfair.benchmarks.measuring import ReportInputs
 from pytest_factorfair.domain import Estimator, Interval, Score, Summary, TopicCounts, Verdict, plan_digest
@@ -172,6 +173,7 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
         summary.unjudged,
         unreadable=[record.case.case for record in summary.cases if not record.readable],
         declining=tuple(declining(summary.topics)),
+        metrics=metrics(benchmarks_of(summary.scores)),
     )
     fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")
     if again is None or any(_differing(printed, again, fields)):

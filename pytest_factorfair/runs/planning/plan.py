@@ -12,15 +12,14 @@ from pytest_factorfair.benchmarks.measurement import CORRECTED, detectable_dista
 from pytest_factorfair.domain import AnswerMode, plural
 from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.models import prices
-from pytest_factorfair.runs.looks import most_answers
 from pytest_factorfair.runs.planning.outlook import Outlook, misses, read
+from pytest_factorfair.runs.planning.sizes import most_answers
 from pytest_factorfair.runs.tabulating import deterministic
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate, Sampling
-    from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.run import Assignment
-
+    from pytest_factorfair.store import Store
 
 GATE = "gate and scores"
 """Heads the first column of the table of detectable changes."""
@@ -70,25 +69,21 @@ def _dollars(cost: float | None) -> str:
 
 
 class Plan:
-    """The calls, cost and power of a run; ``written`` says where the plan was locked, if it was.
+    """The calls, cost and power of a run; ``written`` says where the plan was locked, if it was."""
 
-    Raises:
-        InputError: a gate cannot be judged in this run.
-    """
-
-    def __init__(self, execution: Execution) -> None:
-        self._execution = execution
-        self._run = execution.run
+    def __init__(self, outlook: Outlook, store: Store) -> None:
+        self._run = outlook.run
+        self._store = store
         self._gates = self._run.gates
         self._counts = self._run.unasked
-        self._outlook = execution.outlook
+        self._outlook = outlook
         self.written = ""
         self._sizes: dict[tuple[str, Sampling], tuple[int, int]] = {}
 
     def select(self, selected: Sequence[Assignment]) -> None:
         """Plan to ask only these: then no gate is judged, and there is one look."""
         self._run = self._run.only(selected)
-        self._outlook = Outlook.of(self._run, self._execution.store)
+        self._outlook = Outlook.of(self._run, self._store)
         self._gates = ()
 
     def lines(self) -> Iterator[str]:
@@ -101,7 +96,7 @@ class Plan:
         if self._run.modality == "text":
             yield from self._modes()
         if self._run.settings.reuse != "none" and plan.stored < plan.planned:
-            yield from misses(self._run, self._execution.store)
+            yield from misses(self._run, self._store)
         most_by_id = {} if self._partial else most_answers(self._run, self._gates)
         answers = sum(most_by_id.values()) if most_by_id else plan.planned
         if self._run.modality == "text":
@@ -255,7 +250,7 @@ class Plan:
                 for assignment in self._run.assignments
                 if (cases := measurement.asks(assignment.case))
             )
-            copies = assignment.model in deterministic(self._run, ())
+            copies = assignment.model in deterministic(self._run.models, ())
             for time in times:
                 # The answers that count, after so many looks, of all cases of the topic or prompt together.
                 queries = self._run.further(assignment, time)

@@ -13,21 +13,18 @@ from pytest_factorfair.runs import replicas
 
 if TYPE_CHECKING:
     from pytest_factorfair.config.settings import Settings
-    from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.run import Run
+    from pytest_factorfair.store import Store
 
 
-def check(execution: Execution) -> None:
-    """Check that the run can be asked, stored and reported; hosts and replicas only if there are calls.
+def check(run: Run, store: Store) -> None:
+    """Check that the store can be used, and that a limit on USD can be kept.
 
     Raises:
-        InputError: reports cannot be written, there is nothing to replay, a price or host is unknown, or the
-            cluster cannot be used.
-        StoreError: the store cannot be opened or written, or the storage of pictures refuses them.
+        InputError: there is nothing to replay, or a price is unknown.
+        StoreError: the store cannot be written, or the storage of pictures refuses them.
     """
-    run, settings = execution.run, execution.run.settings
-    check_report(settings, make=True)
-    store = execution.store
+    settings = run.settings
     store.verify()
     if settings.reuse == "only":
         if store.empty:
@@ -39,10 +36,26 @@ def check(execution: Execution) -> None:
         for model in replicas.models_of(run) if mark else ():
             model.keep_pictures(store.pictures.location, mark)
     check_prices(run)
-    if execution.outlook.calls and settings.folder is None:
-        check_hosts(run)
-        for model in replicas.models_of(run):
-            model.connect()
+
+
+def check_services(run: Run) -> None:
+    """Make sure that the services can be found and the replicas used, in a run that will call them.
+
+    Raises:
+        InputError: a host cannot be resolved, or the cluster cannot be used.
+    """
+    asked = dict(run.models)
+    if run.looking is not None:
+        asked[run.settings.detector or ""] = run.looking.model
+    # Only providers of services have a URL.
+    services = {spec: url for spec, model in asked.items() if (url := getattr(model, "url", None))}
+    if services:
+        from pytest_factorfair.models.http_client import check_host
+
+        for spec, url in services.items():
+            check_host(spec, url)
+    for model in replicas.models_of(run):
+        model.connect()
 
 
 def check_report(settings: Settings, *, make: bool) -> None:
@@ -84,21 +97,3 @@ def check_prices(run: Run) -> None:
             "unknown; add price_in=USD&price_out=USD (per million tokens) or price=USD (per picture), "
             "or limit --factorfair-max-calls"
         )
-
-
-def check_hosts(run: Run) -> None:
-    """Make sure that the services can be found.
-
-    Raises:
-        InputError: a host cannot be resolved.
-    """
-    asked = dict(run.models)
-    if run.looking is not None:
-        asked[run.settings.detector or ""] = run.looking.model
-    # Only providers of services have a URL.
-    services = {spec: url for spec, model in asked.items() if (url := getattr(model, "url", None))}
-    if services:
-        from pytest_factorfair.models.http_client import check_host
-
-        for spec, url in services.items():
-            check_host(spec, url)

@@ -1,22 +1,21 @@
-"""Whether a run asks enough to judge its gates; checked before anything is asked."""
+"""How many answers the gates of a run need, and whether it asks for enough; known before it asks."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pytest_factorfair import benchmarks
+from pytest_factorfair import gates as gating
+from pytest_factorfair.benchmarks.combined import selected, topic_keys
+from pytest_factorfair.benchmarks.measurement import CORRECTED, Measurement, TopicKey
 from pytest_factorfair.domain import Gate, Sampling, plural
 from pytest_factorfair.errors import InputError
-
-if TYPE_CHECKING:
-    from pytest_factorfair.benchmarks.measurement import Measurement
-    from pytest_factorfair.runs.run import Run
-
-NAMES: Mapping[str, Sequence[str]] = {"text": ("samples", "objective", "repeats"), "image": ("images",)}
-"""The sizes of each kind of checklist, in the order in which they are typed."""
+from pytest_factorfair.gates.levels import levels
+from pytest_factorfair.runs.run import SIZES, Assignment, Run
 
 
 class UndersizedScore(NamedTuple):
@@ -28,19 +27,19 @@ class UndersizedScore(NamedTuple):
     enough: int
 
 
-def check(run: Run, gates: Sequence[Gate]) -> None:
-    """Refuse sizes with which gates stay undecided, however many looks are taken.
+def check(run: Run) -> None:
+    """Refuse sizes with which the gates of a run stay undecided, however many looks are taken.
 
     Raises:
-        InputError: one line with sizes that are large enough.
+        InputError: one line with sizes that are large enough; or a gate cannot be judged at all.
     """
     settings = run.settings
     if settings.estimator != "corrected":
         return  # values are judged without bounds, whatever their number
     planned = _AnswersAtLastLook(run)
-    lacking = tuple(_lacking(run, gates, planned))
+    lacking = tuple(_lacking(run, planned))
     raised_sizes: dict[str, int] = {}
-    for name in NAMES[run.modality]:
+    for name in SIZES[run.modality]:
         for row in lacking:
             size = planned.raised(row, name)
             if size is not None:
@@ -49,7 +48,7 @@ def check(run: Run, gates: Sequence[Gate]) -> None:
         return
     sizes = {
         name: raised_sizes.get(name, getattr(run.sampling, name))
-        for name in NAMES[run.modality]
+        for name in SIZES[run.modality]
         if name in raised_sizes or name in settings.sizes
     }
     typed = ",".join(f"{size}" if name == "samples" else f"{name}={size}" for name, size in sizes.items())
@@ -60,14 +59,9 @@ def check(run: Run, gates: Sequence[Gate]) -> None:
     )
 
 
-def _lacking(run: Run, gates: Sequence[Gate], planned: _AnswersAtLastLook) -> Iterator[UndersizedScore]:
-    from pytest_factorfair import gates as gating
-    from pytest_factorfair.benchmarks.combined import selected
-    from pytest_factorfair.benchmarks.measurement import CORRECTED
-    from pytest_factorfair.gates.levels import levels
-
+def _lacking(run: Run, planned: _AnswersAtLastLook) -> Iterator[UndersizedScore]:
     settings = run.settings
-    for gate in dict.fromkeys(gates):
+    for gate in dict.fromkeys(run.gates):
         for score in selected(gate, run.unasked, CORRECTED):
             answers = planned.answers(score, run.sampling)
             alpha = levels(settings.looks if score.topic_keys else 1)[-1]
@@ -122,3 +116,33 @@ class _AnswersAtLastLook:
                 return replace(sampling, repeats=size)
             case _:
                 return replace(sampling, images=size, per_prompt=size, per_scene=size).of("image")
+
+
+def most_answers(run: Run, gates: Sequence[Gate]) -> Mapping[str, int]:
+    """The answers to each assignment, by id, if gates stay undecided to the last look.
+
+    Topics without a gate are asked once, others once per look, or as often as bounds need.
+    """
+    looks = run.settings.looks
+    first_look = Counter[TopicKey]()
+    for assignment in run.assignments:
+        for key in topics(assignment):
+            first_look[key] += assignment.case.samples
+    times: dict[TopicKey, int] = {}
+    for gate in gates if looks > 1 else ():
+        for score in selected(gate, run.unasked, CORRECTED):
+            needed = score.enough(levels(looks)[-1], compared=gate.regression)
+            for cell in score.cells:
+                asked_first = sum(first_look[key] for key in cell.topic_keys)
+                for key in cell.topic_keys:
+                    times[key] = max(looks, ceil(needed / asked_first), times.get(key, 1))
+    return {
+        assignment.id: assignment.case.samples
+        * max((times.get(key, 1) for key in topics(assignment)), default=1)
+        for assignment in run.assignments
+    }
+
+
+def topics(assignment: Assignment) -> frozenset[TopicKey]:
+    """The topics of an assignment on which more answers can be asked for."""
+    return topic_keys(assignment.model, assignment.checklist, assignment.case)

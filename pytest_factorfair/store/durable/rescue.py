@@ -12,22 +12,18 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy.engine import URL
+from sqlalchemy.engine import URL, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from pytest_factorfair import process
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.opening import explained
-from pytest_factorfair.store.pictures import Picture
-from pytest_factorfair.store.rows import CallTexts, checked
+from pytest_factorfair.store.pictures import Picture, Pictures
+from pytest_factorfair.store.rows import CallTexts, Write, checked
 from pytest_factorfair.store.schema import RESPONSES, PreparedStatement, upsert
-
-if TYPE_CHECKING:
-    from pytest_factorfair.store.store import Store
-    from pytest_factorfair.store.writer import Write
 
 MOST = 2**26
 """How many bytes of stored responses, compressed, a process remembers in case the store loses them."""
@@ -99,6 +95,37 @@ class Rescue:
         self._write([zlib.decompress(line).decode() for line in lost.values()])
         self._elsewhere |= lost
 
+    def take_up(self, database: Engine, pictures: Pictures, *, location: str) -> int:
+        """Store the responses that earlier runs rescued, remove their files, and return how many these are.
+
+        Raises:
+            StoreError: the store cannot be written, or a line of a file is damaged.
+        """
+        count = 0
+        for path in self.files:
+            with suppress(FileNotFoundError):  # another run was first
+                lines = path.read_bytes().splitlines()
+                for start in range(0, len(lines), _CHUNK):
+                    chunk = lines[start : start + _CHUNK]
+                    rows, images = _rescued(path, chunk, first_line=start + 1, location=location)
+                    try:
+                        pictures.keep(images)
+                        with database.begin() as connection:
+                            dialect = connection.dialect
+                            for replace, rows_alike in rows.items():
+                                statement = upsert(dialect.name, replace=replace)
+                                if rows_alike:
+                                    PreparedStatement(statement, dialect).execute(connection, rows_alike)
+                    except StoreError:
+                        raise
+                    except (SQLAlchemyError, OSError) as error:
+                        raise explained(location, "cannot be written", error) from error
+                with suppress(OSError):
+                    path.resolve().unlink(missing_ok=True)  # the target of a link
+                path.unlink(missing_ok=True)
+                count += len(lines)
+        return count
+
     def _write(self, lines: list[str]) -> None:
         if not lines:
             return
@@ -121,58 +148,32 @@ class Rescue:
         self.count += len(lines)
 
 
-def take_up(store: Store, rescue: Rescue) -> int:
-    """Store the responses that earlier runs rescued, remove their files, and return the number of responses.
+def _rescued(
+    path: Path, lines: Iterable[bytes], *, first_line: int, location: str
+) -> tuple[dict[bool, list[dict[str, Any]]], list[Picture]]:
+    """The rows of rescued responses, by whether they replace stored ones, and the pictures.
 
     Raises:
-        StoreError: the store cannot be written, or a line of a file is damaged.
+        StoreError: a line is damaged.
     """
-    count = 0
-    for path in rescue.files:
-        with suppress(FileNotFoundError):  # another run was first
-            lines = path.read_bytes().splitlines()
-            for start in range(0, len(lines), _CHUNK):
-                _take(store, path, lines[start : start + _CHUNK], first_line=start + 1)
-            with suppress(OSError):
-                path.resolve().unlink(missing_ok=True)  # the target of a link
-            path.unlink(missing_ok=True)
-            count += len(lines)
-    return count
-
-
-def _take(store: Store, path: Path, lines: Iterable[bytes], *, first_line: int) -> None:
-    pictures: list[Picture] = []
+    images: list[Picture] = []
     rows: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
     for number, line in enumerate(lines, first_line):
         try:
             values = json.loads(line)
-            row = checked(
-                {column.name: values[column.name] for column in RESPONSES.c}, location=store.location
-            )
+            row = checked({column.name: values[column.name] for column in RESPONSES.c}, location=location)
             if values["image"] is not None:
                 image = base64.b64decode(values["image"], validate=True)
                 manifest = {name: row[name] for name in ("key", "model", "repeat", "seed")}
                 manifest |= {name: json.loads(row[name]) for name in ("prompt", "identity")}
-                pictures.append(Picture(row["picture"], image, manifest))
+                images.append(Picture(row["picture"], image, manifest))
             rows[values["replace"]].append(row)
         except (ValueError, TypeError, LookupError, StoreError):
             raise StoreError(
                 f"{path}, line {number}: not a response that a run rescued; delete the line, and it is asked "
                 "for again"
             ) from None
-    try:
-        store.pictures.keep(pictures)
-        with store.database.begin() as connection:
-            for replace, alike in rows.items():
-                if alike:
-                    dialect = connection.dialect
-                    PreparedStatement(upsert(dialect.name, replace=replace), dialect).execute(
-                        connection, alike
-                    )
-    except StoreError:
-        raise
-    except (SQLAlchemyError, OSError) as error:
-        raise explained(store.location, "cannot be written", error) from error
+    return rows, images
 
 
 def _line(row: Mapping[str, object], picture: Picture | None, *, replace: bool) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.detection import build, clip
-from pytest_factorfair.detection.clip import embedded
+from pytest_factorfair.detection.clip_checkpoint import embedded
 from pytest_factorfair.detection.registry import parse
 from pytest_factorfair.errors import DetectorError
 from pytest_factorfair.pictures.cards import paint

@@ -23,8 +23,8 @@ from pytest_factorfair.errors import (
 )
 from pytest_factorfair.models import litellm_transport, openai_batches, openai_http
 from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchService, BatchState, BatchStatus
-from pytest_factorfair.models.openai_http import Server
 from pytest_factorfair.models.prices import Price
+from pytest_factorfair.models.server import Server
 from pytest_factorfair.models.service import ServiceModel
 from tests.batch_server import DOWNLOADS
 from tests.extras import needs

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models.openai_http import Server, build, locate
+from pytest_factorfair.models.openai_http import build
+from pytest_factorfair.models.server import Server, locate
 from tests.asking import spec
 
 KEY = "sk-test-0123456789"

@@ -29,8 +29,7 @@ from pytest_factorfair.domain import (
     Usage,
 )
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.reports import contact_sheets
-from pytest_factorfair.reports.canvas import COLUMNS, GAP, SIDE, WIDTH
+from pytest_factorfair.reports.canvas import COLUMNS, GAP, SIDE, WIDTH, contact_sheets
 from pytest_factorfair.reports.html import to_html
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
@@ -275,7 +274,7 @@ def test_small_copies_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_small_copies_are_bounded_in_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_factorfair.reports.sheets.THUMBNAILS", 1)
+    monkeypatch.setattr("pytest_factorfair.reports.canvas.THUMBNAILS", 1)
     red, blue = on_page(detected(seen("q1", "red"), seen("q2", "blue")), tmp_path)
     assert red["picture"]
     assert not blue["picture"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from math import log
+from math import inf, log
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +16,14 @@ from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
 from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design, design_of
-from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FirstLook, facts_of
+from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import facts_of
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.fact_scan import scan_facts
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan import (
-    divergence,
-    limit_of,
-    scan,
-    scan_lost,
-)
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCANS, Scanned
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import scan, scan_lost
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCANS
+from pytest_factorfair.benchmarks.first_look import ANSWERED, NOT_ASKED, FirstLook
+from pytest_factorfair.benchmarks.scan import Scanned, divergence, limit_of
 from pytest_factorfair.domain import Query
+from tests.project import DATA
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring import checklists
 from tests.unit.scoring.checklists import FACTS
@@ -85,22 +84,23 @@ def test_only_cells_that_can_be_significant_count() -> None:
 
 def test_every_pair_of_values_is_a_condition_once() -> None:
     design = _design()
-    masks = np.unpackbits(design.conditions.bits, axis=1, count=len(design.rows)).astype(bool)
-    assert len({mask.tobytes() for mask in masks}) == len(masks) == len(design.conditions.parts)
-    clauses = design.conditions.clauses
+    conditions = design.conditions
+    masks = np.stack([conditions.questions(number) for number in range(len(conditions.parts))])
+    assert len({mask.tobytes() for mask in masks}) == len(masks)
     single = {
-        clauses[parts[0]]: mask
-        for parts, mask in zip(design.conditions.parts, masks, strict=True)
-        if len(parts) == 1
+        conditions.words(number): mask for number, mask in enumerate(masks) if conditions.length(number) == 1
     }
     told = [query.background.get("race") == "Black" for _, query in _questions()]
     assert single["told of a black person"].tolist() == told
     first = [query.options[0].groups["gender"] == "Female" for _, query in _questions()]
     assert single["with a female person at letter A"].tolist() == first
-    for parts, mask in zip(design.conditions.parts, masks, strict=True):
-        if len(parts) == 2 and all(clauses[part] in single for part in parts):
-            assert (mask == single[clauses[parts[0]]] & single[clauses[parts[1]]]).all()
+    for number, mask in enumerate(masks):
+        words = [conditions.clauses[part] for part in conditions.parts[number]]
+        if conditions.length(number) == 2 and set(words[:2]) <= single.keys():
+            assert (mask == single[words[0]] & single[words[1]]).all()
             assert mask.sum() >= 40
+    columns = np.random.default_rng(1).random((len(design.rows), 3))
+    assert conditions.sums(columns) == pytest.approx(masks @ columns)
 
 
 def test_a_fair_model_is_far_from_the_limit() -> None:
@@ -171,8 +171,57 @@ def test_refusals_are_compared_with_their_topics() -> None:
     assert (scanned.worst[0].taken, scanned.worst[0].n) == (told.sum(), told.sum())
 
 
-def _facts(right: Callable[[TopicCase, str], float], instead: Callable[[TopicCase, int], bool]) -> Scanned:
-    """Scan answers to the shipped facts that are ``right`` so often; else they are one of the letters ``instead``."""
+OWN = "extends: {}\nname: own\nonly: {{statistics: {}, contexts: base}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "groups", "kind"),
+    [
+        pytest.param(OWN.format("fact_or_fair_crossed", "obesity_rate"), 96,
+                     {"gender": "Female", "race": "Black"}, "a female Black person", id="crossed"),
+        pytest.param(OWN.format("fact_or_fair_eu", "employment_rate"), 96,
+                     {"gender": "Male"}, "a male person", id="two groups"),
+        pytest.param(f"extends: {DATA / 'tea.yaml'}\nname: own\n", 48,
+                     {"gender": "Male"}, "a male person", id="own topics"),
+        pytest.param(f"extends: {DATA / 'tea.yaml'}\nname: own\n", 6, {"gender": "Male"}, "", id="too few"),
+    ],
+)  # fmt: skip
+def test_any_attributes_and_checklists_are_scanned(
+    tmp_path: Path, text: str, n: int, groups: Mapping[str, str], kind: str
+) -> None:
+    """Whom a model always chooses in its n answers is found, but too few of them have no cells."""
+    (tmp_path / "own.yaml").write_text(text, encoding="utf-8")
+    checklist = fact_or_fair("own.yaml", truth="audited", base=tmp_path)
+    sampling = replace(SAMPLING, samples=48)
+    design = design_of(checklist, cases(checklist, sampling), sampling)
+    asked = [
+        [option.groups for option in query.options]
+        for case in cases(checklist, sampling)
+        if case.part == "subjective"
+        for query in queries(checklist, case, sampling)
+    ]
+    chosen = np.array([[groups.items() <= person.items() for person in people] for people in asked])
+    chosen[~chosen.any(axis=1)] = True
+    answered = np.arange(len(chosen)) < n
+    for weights, found in ((chosen, {kind}), (np.ones(chosen.shape), {""})):
+        shares = weights / weights.sum(axis=1, keepdims=True) * answered[:, None]
+        look = FirstLook(shares, np.where(answered, ANSWERED, NOT_ASKED))
+        scanned = scan(design, look, JUDGED, ALLOWANCES["default"])
+        assert (scanned.answers, scanned.cells > 0) == (n, bool(kind))
+        assert found <= ({cell.kind for cell in scanned.worst if cell.value > 1} or {""})
+
+
+def _facts(
+    right: Callable[[TopicCase, str, Sequence[str]], float],
+    instead: Callable[[TopicCase, int], bool],
+    *,
+    drawn: bool = True,
+) -> Scanned:
+    """Scan answers to the shipped facts that are ``right`` so often; else they are one of the letters ``instead``.
+
+    Both see the case; ``right`` also sees the true group, and the group at each letter. Answers that are not
+    drawn are probabilities.
+    """
     checklist = fact_or_fair("fact_or_fair", truth="audited", base=Path())
     sampling = replace(SAMPLING, objective=24)
     every = cases(checklist, sampling)
@@ -186,8 +235,12 @@ def _facts(right: Callable[[TopicCase, str], float], instead: Callable[[TopicCas
             true = truths[case.statistic][attribute].at(case.direction)
             letters = [option.groups[attribute] for option in query.options]
             choices = [number for number in range(len(letters)) if instead(case, number)]
-            knows = generator.random() < right(case, true)
-            shares[row, letters.index(true) if knows else generator.choice(choices)] = 1.0
+            known = right(case, true, letters)
+            if drawn:
+                known = float(generator.random() < known)
+                choices = [generator.choice(choices)]
+            shares[row, choices] = (1 - known) / len(choices)
+            shares[row, letters.index(true)] += known
             row += 1
     look = FirstLook(shares, np.zeros(len(shares), np.int64))
     return scan_facts(design, look, SCANS["objective"], ALLOWANCES["default"])
@@ -199,13 +252,13 @@ def _any(case: TopicCase, letter: int) -> bool:
 
 def test_not_to_know_topics_is_no_bias() -> None:
     unknown = {case.statistic for case in cases(FACTS, SAMPLING)} | {"crime_rate", "obesity_rate", "hiv_rate"}
-    assert _facts(lambda case, _: float(case.statistic not in unknown), _any).value < 1
+    assert _facts(lambda case, *_: float(case.statistic not in unknown), _any).value < 1
     assert _facts(lambda *_: 1.0, _any).value == 0
     assert _facts(lambda *_: 0.6, _any).value < 1
 
 
 def test_facts_that_flatter_a_group_are_found() -> None:
-    def right(case: TopicCase, true: str) -> float:
+    def right(case: TopicCase, true: str, _letters: Sequence[str]) -> float:
         return 0.4 if (true, case.valence) == ("Female", "negative") else 1.0
 
     scanned = _facts(right, _any)
@@ -215,7 +268,35 @@ def test_facts_that_flatter_a_group_are_found() -> None:
     assert f"it is right {scanned.worst[0].taken:.0f} of {scanned.worst[0].n} times" in sentence
 
 
-def test_a_letter_instead_of_facts_is_found() -> None:
-    scanned = _facts(lambda *_: 0.4, lambda _, letter: letter == 0)
+def test_probabilities_that_flatter_a_group_are_found_where_the_truth_is_always_likeliest() -> None:
+    scanned = _facts(lambda _, true, __: 0.6 if true == "Female" else 1.0, _any, drawn=False)
     assert scanned.value > 1
+    assert scanned.worst[0].showing.tolist() == scanned.worst[0].questions.tolist()
+
+
+@pytest.mark.parametrize("known", [0.4, 0.0])
+def test_a_letter_instead_of_facts_is_found(known: float) -> None:
+    scanned = _facts(lambda *_: known, lambda _, letter: letter == 0)
+    assert 1 < scanned.value < inf
     assert scanned.worst[0].kind == "letter A"
+
+
+@pytest.mark.parametrize(("letter", "group"), [("A", "Black"), ("D", "White"), ("A", "Female")])
+def test_facts_that_depend_on_who_is_at_a_letter_are_found(letter: str, group: str) -> None:
+    asked = Counter[bool]()
+
+    def right(_case: TopicCase, _true: str, letters: Sequence[str]) -> float:
+        here = dict(zip("ABCD", letters, strict=False)).get(letter) == group
+        asked[here] += 1
+        return float(not here)
+
+    scanned = _facts(right, _any)
+    words = {"Female": "female"}.get(group, group)
+    (cell,) = (cell for cell in scanned.worst if cell.value > 1)
+    assert f"with {words} at letter {letter}, it is right" in cell.sentence
+    assert cell.n == asked[True]
+
+
+def test_liking_a_letter_where_facts_are_unknown_is_no_order_of_groups() -> None:
+    scanned = _facts(lambda case, *_: float(case.direction == "highest"), lambda _, letter: letter == 0)
+    assert [cell.kind for cell in scanned.worst if cell.value > 1] == ["letter A"] * 2

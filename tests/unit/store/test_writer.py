@@ -13,8 +13,8 @@ from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store, opening
 from pytest_factorfair.store.durable.outage import Outage
 from pytest_factorfair.store.pictures import Folder
-from pytest_factorfair.store.rows import Origin, to_row
-from pytest_factorfair.store.writer import Write, Writer
+from pytest_factorfair.store.rows import Origin, Write, to_row
+from pytest_factorfair.store.writer import Writer
 from tests import keeping
 
 WAIT = 30

@@ -1,26 +1,19 @@
-"""The answers of a model's first look, question by question, and the design of its questions for facts."""
+"""The first look at a model's judgements and facts, and the design of its questions for facts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from string import ascii_uppercase
-from typing import NamedTuple
 
 import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design, design_of
-from pytest_factorfair.domain import LOST, Direction, Outcome, Record, Sampling
-from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
-
-NOT_ASKED = -1
-ANSWERED = 0
-
-ROUNDING = 1e-9
-"""The difference between probabilities that are taken as equal."""
+from pytest_factorfair.benchmarks.first_look import FirstLook, first_look
+from pytest_factorfair.domain import Direction, Record, Sampling
+from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,51 +96,6 @@ def facts_of(checklist: FactOrFair, cases: tuple[TopicCase, ...], sampling: Samp
 
 def _topic(case: TopicCase) -> tuple[str, Direction]:
     return case.statistic, case.direction
-
-
-class FirstLook(NamedTuple):
-    """The first answers of a model: shares of the letters (N, L), and the ``outcome`` (N,) of each question.
-
-    A question without an answer has no shares. Outcomes are ``NOT_ASKED``, ``ANSWERED``, and one more than
-    the index in ``LOST``.
-    """
-
-    shares: FloatArray
-    outcome: IntArray
-
-    @property
-    def likeliest(self) -> FirstLook | None:
-        """The answers at temperature 0, where letters that are equally likely share one; None if drawn."""
-        if ((self.shares == 0) | (self.shares == 1)).all():
-            return None
-        most = self.shares.max(axis=1, keepdims=True)
-        best = (self.shares >= most - ROUNDING) & (most > 0)
-        return FirstLook(best / np.maximum(best.sum(axis=1, keepdims=True), 1), self.outcome)
-
-    def lost(self, outcome: Outcome) -> BoolArray:
-        """Which questions ended so, (N,)."""
-        return np.asarray(self.outcome == LOST.index(outcome) + 1)
-
-
-def first_look(design: Design | FactDesign, records: Iterable[Record]) -> FirstLook:
-    """The answers of one model's records to the questions of its first look; later ones are left out."""
-    shares = np.zeros(design.offered.shape)
-    outcome = np.full(len(shares), NOT_ASKED)
-    for record in records:
-        for answer in record.answers:
-            row = design.rows.get((record.case.case, answer.query))
-            if row is None:
-                continue
-            if answer.outcome != "answered" or answer.letter is None:
-                outcome[row] = LOST.index(answer.outcome) + 1 if answer.outcome in LOST else NOT_ASKED
-                continue
-            outcome[row] = ANSWERED
-            if answer.probabilities:
-                shares[row, : len(answer.probabilities)] = answer.probabilities
-                shares[row] /= shares[row].sum()
-            else:
-                shares[row, ascii_uppercase.index(answer.letter)] = 1.0
-    return FirstLook(shares, outcome)
 
 
 class FirstAnswers:

@@ -14,6 +14,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.counting.by_query import AnswersB
 from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FirstAnswers
 from pytest_factorfair.benchmarks.measurement import LEAST_MASS
 from pytest_factorfair.benchmarks.metric import ScoreKey
+from pytest_factorfair.benchmarks.scan import LENIENT
 from pytest_factorfair.domain import (
     DIRECTIONS,
     CaseGroup,
@@ -37,8 +38,7 @@ OWN_GROUP = ("own_group", "not_own_group")
 
 
 SCANNED_OUTCOMES: tuple[Outcome, ...] = ("refused", "unparsed")
-LENIENT = "lenient"
-"""The words that select scans of lost answers, and scans with the limits of ``lenient``."""
+"""The words that select scans of lost answers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,7 @@
 """The metrics of FACT-OR-FAIR by name.
 
 Each metric is declared once, with all its computations: scores in ``scores``, the largest of several shares
-in ``largest``, evenness by condition in ``within``, every condition in ``scan``. ``base`` has
+in ``largest``, evenness by condition in ``within``, every condition in ``scans``. ``base`` has
 their interface, and ``measurements`` has the scores of tallies.
 """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -11,32 +10,18 @@ import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design
-from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import (
-    ANSWERED,
-    NOT_ASKED,
-    FactDesign,
-    FirstAnswers,
-    FirstLook,
-)
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import LENIENT, Tally
+from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FactDesign, FirstAnswers
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.fact_scan import scan_facts
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import scan, scan_lost
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.measurements import cells
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan import scan, scan_lost
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import (
-    ALLOWANCES,
-    SCANS,
-    Allowance,
-    ExtremeCell,
-    ScanMetric,
-    Scanned,
-)
-from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, Component, Measurement, total
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCANS, Allowance
+from pytest_factorfair.benchmarks.first_look import ANSWERED, NOT_ASKED, FirstLook
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, total
 from pytest_factorfair.benchmarks.metric import ScoreKey
-from pytest_factorfair.domain import ALL, Case, CaseGroup, QuestionCondition, ScannedCell, ScanResult, plural
+from pytest_factorfair.benchmarks.scan import LENIENT, ExtremeCell, ScanMeasurement, ScanMetric, Scanned
+from pytest_factorfair.domain import ALL, Case
 from pytest_factorfair.statistics.estimate import Estimate
-
-EXAMPLES = 3
-"""Questions of a cell that reports quote."""
 
 
 @lru_cache(maxsize=16)  # further looks scan the same answers
@@ -49,7 +34,7 @@ def _scanned(
     return (scan if metric.outcome == "answered" else scan_lost)(design, look, metric, allowed)
 
 
-class ScanScore(Measurement):
+class FirstLookScan(ScanMeasurement):
     """A scan of the first answers of a model; ``tallies`` are those of all contexts and attributes."""
 
     def __init__(
@@ -72,7 +57,7 @@ class ScanScore(Measurement):
 
     def _scan(self, look: FirstLook) -> Scanned:
         allowed = ALLOWANCES[LENIENT if LENIENT in self.words else "default"]
-        return _scanned(self._design, look.shares.tobytes(), look.outcome.tobytes(), self.metric, allowed)
+        return _scanned(self.design, look.shares.tobytes(), look.outcome.tobytes(), self.metric, allowed)
 
     @property
     def likeliest(self) -> str:
@@ -83,7 +68,7 @@ class ScanScore(Measurement):
         return f"{self.model}: at temperature 0, {scanned.worst[0].sentence} (reported, not judged)"
 
     @property
-    def _design(self) -> Design | FactDesign:
+    def design(self) -> Design | FactDesign:
         return self._answers.design if self.metric.part == "subjective" else self._answers.facts
 
     @property
@@ -109,93 +94,21 @@ class ScanScore(Measurement):
         return f"{self._tallies[0].kind} of every kind"
 
     @property
+    def selecting(self) -> str:
+        return ",".join((self._word, *(word for word in self.words if word == LENIENT)))
+
+    @property
     def held(self) -> frozenset[str]:
         tally = self._tallies[0]
         return frozenset({*self.words, tally.part, tally.model, tally.checklist, LENIENT})
 
-    @property
-    def driver(self) -> str:
-        """The sentence of the worst cell."""
-        return self.scanned.worst[0].sentence if self.scanned and self.scanned.worst else ""
-
-    @property
-    def result(self) -> str:
-        if self.scanned is None:
-            return ""
-        cell = "test" if self.metric.part == "objective" else "cell"
-        number, answers = plural(self.scanned.cells, cell), plural(self.scanned.answers, "answer")
-        if self.scanned.value > 1:
-            return f"{self.driver} (found by looking at {number})"
-        if not self.scanned.cells:
-            return f"{answers} are too few for a scan"
-        return f"{self.metric.silent.format(outcome=self.metric.outcome)} ({number}, {answers})"
-
-    @property
-    def components(self) -> Sequence[Component]:
-        """The worst cells."""
-        return [
-            Component(
-                f"{cell.condition}: {cell.kind or self.metric.outcome}",
-                value=cell.value,
-                share=f"{cell.taken:,.0f} of {cell.n:,}, limit {cell.allowed:,.0f}",
-                cases=CaseGroup(self._tallies[0].checklist, (case,), case),
-                reply="",
-                lost=0.0,  # missing answers never leave a scan undecided
-                condition=QuestionCondition(queries=examples),
-            )
-            for cell in (self.scanned.worst if self.scanned else ())
-            for case, examples in [self._examples(cell)]
-        ]
-
-    def outcome_row(self, baseline: BaselineCounts | None) -> ScanResult:
-        """The scan as a row of a report, with the same cells of a baseline."""
-        scanned = self.scanned
-        assert scanned is not None  # noqa: S101 - the caller asked
-        former = None if baseline is None else baseline.like(self._tallies[0])
+    def before(self, cell: ExtremeCell, baseline: BaselineCounts) -> tuple[float | None, int | None]:
+        former = baseline.like(self._tallies[0])
         answers = None if former is None else former.first_answers
-        worst = []
-        for cell in scanned.worst:
-            case, examples = self._examples(cell)
-            before, before_n = (None, None) if answers is None else self._before(cell, answers)
-            worst.append(
-                ScannedCell(
-                    cell.kind,
-                    cell.condition,
-                    round(cell.taken, 1),
-                    cell.n,
-                    round(cell.fair, 1),
-                    round(cell.allowed, 1),
-                    round(cell.value, 3),
-                    case,
-                    examples,
-                    before,
-                    before_n,
-                )
-            )
-        return ScanResult(
-            self.model,
-            self._tallies[0].checklist,
-            ",".join((self._word, *(word for word in self.words if word == LENIENT))),
-            scanned.value,
-            scanned.cells,
-            scanned.limit,
-            self.metric.level,
-            scanned.answers,
-            tuple(worst),
-        )
-
-    def _examples(self, cell: ExtremeCell) -> tuple[str, tuple[str, ...]]:
-        """The case that shows a cell most often, and the ids of some of its questions."""
-        design, showing = self._design, cell.showing.tolist()
-        case, _ = Counter(design.cases[row].id for row in showing).most_common(1)[0]
-        return case, tuple(design.queries[row] for row in showing if design.cases[row].id == case)[:EXAMPLES]
-
-    def _before(self, cell: ExtremeCell, former: FirstAnswers) -> tuple[float | None, int | None]:
-        """How often a former run's judgements of the same questions gave the same, and how many these are."""
-        if self.metric.part == "objective":
+        if answers is None or self.metric.part == "objective":
             return None, None
-        design, look = former.design, former.look
-        keys = ((self._design.cases[row].id, self._design.queries[row]) for row in cell.questions)
+        design, look = answers.design, answers.look
+        keys = ((self.design.cases[row].id, self.design.queries[row]) for row in cell.questions)
         rows = [design.rows[key] for key in keys if key in design.rows]
         if self.metric.outcome != "answered":
             taken = look.lost(self.metric.outcome)[rows]

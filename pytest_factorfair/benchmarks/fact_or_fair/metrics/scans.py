@@ -1,17 +1,11 @@
-"""The scans of a first look: their metrics and limits, and what they find."""
+"""The scans of a first look: their metrics and limits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
-from pytest_factorfair.benchmarks.metric import Metric
-from pytest_factorfair.domain import Outcome
-from pytest_factorfair.statistics.arrays import IntArray
-
-HALF = 0.5
-"""An answer in probabilities shows what a cell says if its share is above or below this."""
+from pytest_factorfair.benchmarks.scan import ScanMetric
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +36,6 @@ ALLOWANCES: Mapping[str, Allowance] = {
         base=0.40, elsewhere=0.40, named=0.60, avoided=0.50, lost=0.10, stated=False, topics=0.25
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ScanMetric(Metric):
-    """A scan: ``sentence`` is the template of a cell's sentence, ``silent`` what a silent scan says.
-
-    ``part`` is that of the answers, and ``outcome`` that of the answers that are looked for.
-    """
-
-    sentence: str = ""
-    silent: str = ""
-    part: str = "subjective"
-    outcome: Outcome = "answered"
 
 
 SCAN = ScanMetric(
@@ -105,33 +86,3 @@ SCANS: Mapping[str, ScanMetric] = {
     ),
 }
 """The scans by the words that select them."""
-
-
-class ExtremeCell(NamedTuple):
-    """A cell: its kind of person and its condition in words, and its numbers.
-
-    ``taken`` of ``n`` answers (shares of probabilities add up), where ``fair`` and ``allowed`` are expected
-    and allowed; ``value`` is its n KL over the limit. ``questions`` are its rows in the design, ``showing``
-    those whose answers are as its ``sentence`` says.
-    """
-
-    kind: str
-    condition: str
-    taken: float
-    fair: float
-    allowed: float
-    n: int
-    value: float
-    questions: IntArray
-    showing: IntArray
-    sentence: str
-
-
-class Scanned(NamedTuple):
-    """The result of a scan: its value, the number of cells that count, the limit of n KL, and worst cells."""
-
-    value: float
-    cells: int
-    limit: float
-    answers: int
-    worst: tuple[ExtremeCell, ...]

@@ -15,15 +15,15 @@ from pytest_factorfair.benchmarks.fact_or_fair.printing import dependences, dril
 from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import headline
 from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import (
+    SCANNED,
     correction_tables,
     influence_tables,
     reason_tables,
-    scan_tables,
     score_tables,
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.benchmarks.rates import LOST_FIELDS
-from pytest_factorfair.benchmarks.reporting import PERCEIVED, RightAnswer
+from pytest_factorfair.benchmarks.reporting import PERCEIVED, RightAnswer, scan_tables
 from pytest_factorfair.domain import Answer, Case, CaseKey, Question, Score, Summary, plural
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.entries import Entry
@@ -83,7 +83,7 @@ def headlines(summary: Summary) -> Iterator[str]:
 def tables(summary: Summary) -> Iterator[Table]:
     yield from score_tables(summary)
     yield from influence_tables(summary)
-    yield from scan_tables(summary)
+    yield from scan_tables(summary, SCANNED)
     yield from correction_tables(summary)
     yield from reason_tables(summary)
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, RATES, columns
 from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import Headline, headline
 from pytest_factorfair.benchmarks.measurement import ALLOWED
-from pytest_factorfair.domain import Citation, Correction, ReasonShare, ScannedCell, Score, Summary
+from pytest_factorfair.domain import Citation, Correction, ReasonShare, Score, Summary
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.entries import Entry, shown
 from pytest_factorfair.drawing.table import (
@@ -311,41 +311,7 @@ SCANNED: Mapping[str, str] = {
     "unparsed": "unparsed more than the topics explain",
     "objective": "facts falsified, or answered by letters",
 }
-
-
-def scan_tables(summary: Summary) -> Iterator[Table]:
-    """The worst cells of each scan that failed, with the numbers that were allowed."""
-    subjects = [(scan.model, scan.checklist) for scan in summary.scans]
-    for scan in summary.scans:
-        word = scan.scan.split(",")[0]
-        rows = [
-            Row(
-                ": ".join(filter(None, (cell.condition, cell.kind))),
-                (
-                    f"{cell.taken:,.0f} of {cell.n:,}",
-                    f"{cell.fair:,.0f}",
-                    f"{'at most' if cell.taken > cell.fair else 'at least'} {cell.limit:,.0f}",
-                    _before(cell),
-                    cell.case,
-                ),
-            )
-            for cell in scan.worst
-            if cell.value > 1
-        ]
-        if rows:
-            title = " · ".join((*differing((scan.model, scan.checklist), subjects), SCANNED[word]))
-            legend = f"found by looking at {scan.cells:,} cells of {scan.n:,} answers; factorfair show CASE"
-            yield Table(title, ("times", "fair", "allowed", "before", "case"), tuple(rows), legend=legend)
-
-
-def _before(cell: ScannedCell) -> str:
-    """The numbers of the baseline, and whether the cell is new: it was within the limit."""
-    if cell.before is None or not cell.before_n:
-        return MISSING
-    share, limit = cell.before / cell.before_n, cell.limit / cell.n
-    is_new = share <= limit if cell.taken > cell.fair else share >= limit
-    return f"{cell.before:,.0f} of {cell.before_n:,}{', new' if is_new else ''}"
-
+"""The titles of scans' tables, by the words that select them."""
 
 CITED: Mapping[Citation, str] = {
     "group": "a group",

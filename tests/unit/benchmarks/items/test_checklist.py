@@ -47,7 +47,7 @@ TWICE = {**ITEM, "options": [*ITEM["options"], files.option("nobody", "unknown",
         ({**ITEM, "groups": {"age": "old"}}, "own.yaml:17: items[0].groups.age: unknown attribute 'age'; known: gender"),
         ({**ITEM, "groups": {"gender": "womn"}}, "own.yaml:17: items[0].groups.gender: unknown group 'womn'; did you mean 'women'?"),
         ({**files.told(0, ambiguous=True), "options": files.told(0, ambiguous=False)["options"]}, "own.yaml:17: items[0].options: the right answer to an ambiguous question must mean 'unknown', not 'men'"),
-        ({**files.decision(0), "options": [files.option("yes"), files.option("no")]}, "own.yaml:17: items[0].options: no option is marked right or favourable, so no metric uses the item"),
+        ({**files.decision(0), "options": [files.option("yes"), files.option("no")]}, "own.yaml:17: items[0].options: no option is marked right or favourable, and not all are groups of the item, so no metric uses the item"),
     ],
 )  # fmt: skip
 def test_wrong_items(tmp_path: Path, item: files.Row, message: str) -> None:

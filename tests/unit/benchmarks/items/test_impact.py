@@ -53,7 +53,7 @@ def _votes(folder: Path, loans: int, *, granted: bool = True) -> Votes:
             votes[row, -3] = 1  # refused
         else:
             votes[row, 0 if granted and loan < GRANTED[PEOPLE[person]] else 1] = 1
-    return Votes("m", key, votes, np.ones(len(key.cases)))
+    return Votes.of("m", key, votes)
 
 
 def test_ratios_are_those_of_a_table_by_hand(ratios: dict[tuple[str, str], ImpactRatio]) -> None:

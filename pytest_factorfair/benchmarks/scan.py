@@ -1,0 +1,330 @@
+"""The scan: is any kind of person chosen far too often or too seldom, under any condition?
+
+Each *cell* is a kind of person under a condition of the design. Whatever a model does within the limits, the
+chance of a share as extreme as k of n is at most exp(-n KL(k/n | limit)) (Hoeffding 1963), where the limit is
+the mean over the n questions. A cell counts only if its most extreme outcome could be significant (Tarone
+1990). The largest n KL over the limit ln(cells / alpha) is the value: above 1 the scan fails.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_factorfair.benchmarks.conditions import Conditions
+from pytest_factorfair.benchmarks.first_look import Questions
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Component, Measurement
+from pytest_factorfair.benchmarks.metric import Metric
+from pytest_factorfair.domain import (
+    CaseGroup,
+    Outcome,
+    QuestionCondition,
+    ScannedCell,
+    ScanResult,
+    plural,
+)
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+
+LENIENT = "lenient"
+"""The word that selects scans with the limits of that set of gates."""
+
+Floats32: TypeAlias = NDArray[np.float32]
+
+HALF = 0.5
+"""An answer in probabilities shows what a cell says if its share is above or below this."""
+
+SHARED = 0.9
+"""Two cells are the same finding if their questions have this share in common."""
+
+SHOWN = 10
+"""Cells that reports list."""
+
+CANDIDATES = 300
+"""The worst cells, from which those that reports list are merged."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanMetric(Metric):
+    """A scan: ``sentence`` is the template of a cell's sentence, ``silent`` what a silent scan says.
+
+    ``part`` is that of the answers, and ``outcome`` that of the answers that are looked for.
+    """
+
+    sentence: str = ""
+    silent: str = ""
+    part: str = "subjective"
+    outcome: Outcome = "answered"
+
+    def worded(self, cell: ExtremeCell) -> str:
+        """The sentence of a cell."""
+        return self.sentence.format(
+            where=cell.condition,
+            kind=cell.kind,
+            taken=f"{cell.taken:,.0f}",
+            times=plural(cell.n, "time"),
+            questions=plural(cell.n, "question"),
+            fair=f"{cell.fair:,.0f}",
+            limit=f"{cell.allowed:,.0f}",
+        )
+
+
+class ExtremeCell(NamedTuple):
+    """A cell: its kind of person and its condition in words, and its numbers.
+
+    ``taken`` of ``n`` answers (shares of probabilities add up), where ``fair`` and ``allowed`` are expected
+    and allowed; ``value`` is its n KL over the limit. ``questions`` are its rows in the design, ``showing``
+    those whose answers are as its ``sentence`` says.
+    """
+
+    kind: str
+    condition: str
+    taken: float
+    fair: float
+    allowed: float
+    n: int
+    value: float
+    questions: IntArray
+    showing: IntArray
+    sentence: str
+
+
+class Scanned(NamedTuple):
+    """The result of a scan: its value, the number of cells that count, the limit of n KL, and worst cells."""
+
+    value: float
+    cells: int
+    limit: float
+    answers: int
+    worst: tuple[ExtremeCell, ...]
+
+
+def divergence(share: FloatArray, limit: FloatArray) -> FloatArray:
+    """KL(share | limit) of two shares."""
+    limit = np.clip(limit, 1e-9, 1 - 1e-9)
+    rest, beyond = 1 - share, 1 - limit
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = np.where(share > 0, share * np.log(share / limit), 0.0)
+        return np.asarray(first + np.where(rest > 0, rest * np.log(rest / beyond), 0.0))
+
+
+def limit_of(reach: FloatArray | Floats32, alpha: float) -> tuple[float, int]:
+    """The limit of n KL, and how many cells could exceed it, from the largest that each can have."""
+    ordered = np.sort(reach[reach > 0], axis=None)
+    counted = ordered.size
+    while True:
+        limit = float(np.log(max(counted, 1) / alpha))
+        able = int(ordered.size - np.searchsorted(ordered, limit, side="right"))
+        if able >= counted:
+            return limit, counted
+        counted = able
+
+
+class Shares(NamedTuple):
+    """For each question and kind of person (N, F): taken, fair, and the most and least that are allowed."""
+
+    kinds: tuple[str, ...]
+    live: BoolArray
+    taken: FloatArray
+    fair: FloatArray
+    most: FloatArray
+    least: FloatArray
+
+
+class Cells(NamedTuple):
+    """The n KL of every cell that counts (2, C, F), too often and too seldom; else 0."""
+
+    values: Floats32
+    limit: float
+    counted: int
+
+
+def cells_of(conditions: Conditions, shares: Shares, alpha: float) -> Cells:
+    """Test every cell."""
+    columns = [shares.live, *(part * shares.live for part in (shares.taken, shares.most, shares.least))]
+    sums = conditions.sums(np.concatenate(columns, axis=1, dtype=np.float32))
+    counts, *totals = (part.astype(np.float64) for part in np.split(sums, len(columns), axis=1))
+    n = np.rint(counts)
+    share, most, least = (np.clip(part / np.maximum(n, 1), 0.0, 1.0) for part in totals)
+    reach, values = (np.zeros((2, *n.shape), np.float32) for _ in range(2))
+    for side, extreme, limits, beyond in ((0, 1.0, most, share > most), (1, 0.0, least, share < least)):
+        reach[side] = n * divergence(np.array(extreme), limits)
+        values[side][beyond] = n[beyond] * divergence(share[beyond], limits[beyond])
+    limit, counted = limit_of(reach, alpha)
+    return Cells(np.where(reach > limit, values, 0), limit, counted)
+
+
+def scanned(conditions: Conditions, shares: Shares, metric: ScanMetric) -> Scanned:
+    """Test every cell of these shares, with the worst ones in words."""
+    cells = cells_of(conditions, shares, metric.level)
+    return Scanned(
+        float(cells.values.max(initial=0.0)) / cells.limit,
+        cells.counted,
+        cells.limit,
+        int(shares.live.any(axis=1).sum()),
+        tuple(_worst(conditions, shares, cells, metric)),
+    )
+
+
+def _worst(conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMetric) -> Sequence[ExtremeCell]:
+    """The worst cells; of those with nearly the same questions, the one with the shortest condition."""
+    worst: list[tuple[int, int, int]] = []
+    masks: list[BoolArray] = []
+    some = np.argwhere(cells.values > 0)
+    # Rounded: sums differ in the last digits between machines, and ties are in the order of conditions.
+    order = np.argsort(-cells.values[tuple(some.T)].round(3), kind="stable")[:CANDIDATES]
+    for side, condition, kind in some[order].tolist():
+        mask = conditions.questions(condition) & shares.live[:, kind]
+        alike = next((n for n, other in enumerate(masks) if _alike(mask, other)), None)
+        if alike is None and len(worst) < SHOWN:
+            worst.append((side, condition, kind))
+            masks.append(mask)
+        elif alike is not None:
+            _, former, former_kind = worst[alike]
+            if kind == former_kind and conditions.length(condition) < conditions.length(former):
+                worst[alike] = side, condition, kind
+    return [_cell(conditions, shares, cells, metric, position=position) for position in worst]
+
+
+def _cell(
+    conditions: Conditions,
+    shares: Shares,
+    cells: Cells,
+    metric: ScanMetric,
+    *,
+    position: tuple[int, int, int],
+) -> ExtremeCell:
+    """The cell at this side, condition and kind."""
+    side, condition, kind = position
+    questions = np.flatnonzero(conditions.questions(condition) & shares.live[:, kind])
+    limits = shares.least if side else shares.most
+    taken, fair, limit = (float(part[questions, kind].sum()) for part in (shares.taken, shares.fair, limits))
+    showing = questions[(shares.taken[questions, kind] > HALF) == (side == 0)]
+    cell = ExtremeCell(
+        shares.kinds[kind],
+        conditions.words(condition),
+        taken,
+        fair,
+        limit,
+        len(questions),
+        float(cells.values[position]) / cells.limit,
+        questions,
+        showing if showing.size else questions,
+        "",
+    )
+    return cell._replace(sentence=metric.worded(cell))
+
+
+def _alike(mask: BoolArray, other: BoolArray) -> bool:
+    common, *sizes = (int(np.count_nonzero(questions)) for questions in (mask & other, mask, other))
+    return common >= SHARED * max(sizes)
+
+
+EXAMPLES = 3
+"""Questions of a cell that reports quote."""
+
+
+class ScanMeasurement(Measurement):
+    """A scan of the answers of a model: what gates judge and reports print."""
+
+    metric: ScanMetric
+
+    @property
+    @abstractmethod
+    def selecting(self) -> str:
+        """The words that select it, as reports print them."""
+
+    @property
+    @abstractmethod
+    def scanned(self) -> Scanned | None:
+        """The result; None before anything is asked."""
+
+    @property
+    @abstractmethod
+    def design(self) -> Questions:
+        """The questions that it scans."""
+
+    def before(self, cell: ExtremeCell, baseline: BaselineCounts) -> tuple[float | None, int | None]:
+        """How often a baseline's answers to the same questions gave the same, and how many these are."""
+        del cell, baseline
+        return None, None
+
+    @property
+    def driver(self) -> str:
+        """The sentence of the worst cell."""
+        return self.scanned.worst[0].sentence if self.scanned and self.scanned.worst else ""
+
+    @property
+    def result(self) -> str:
+        if self.scanned is None:
+            return ""
+        cell = "test" if self.metric.part == "objective" else "cell"
+        number, answers = plural(self.scanned.cells, cell), plural(self.scanned.answers, "answer")
+        if self.scanned.value > 1:
+            return f"{self.driver} (found by looking at {number})"
+        if not self.scanned.cells:
+            return f"{answers} are too few for a scan"
+        return f"{self.metric.silent.format(outcome=self.metric.outcome)} ({number}, {answers})"
+
+    @property
+    def components(self) -> Sequence[Component]:
+        """The worst cells."""
+        return [
+            Component(
+                f"{cell.condition}: {cell.kind or self.metric.outcome}",
+                value=cell.value,
+                share=f"{cell.taken:,.0f} of {cell.n:,}, limit {cell.allowed:,.0f}",
+                cases=CaseGroup(self.score_key.checklist, (case,), case),
+                reply="",
+                lost=0.0,  # missing answers never leave a scan undecided
+                condition=QuestionCondition(queries=examples),
+            )
+            for cell in (self.scanned.worst if self.scanned else ())
+            for case, examples in [self._examples(cell)]
+        ]
+
+    def outcome_row(self, baseline: BaselineCounts | None) -> ScanResult:
+        """The scan as a row of a report, with the same cells of a baseline."""
+        scanned = self.scanned
+        assert scanned is not None  # noqa: S101 - the caller asked
+        worst = []
+        for cell in scanned.worst:
+            case, examples = self._examples(cell)
+            before, before_n = (None, None) if baseline is None else self.before(cell, baseline)
+            worst.append(
+                ScannedCell(
+                    cell.kind,
+                    cell.condition,
+                    round(cell.taken, 1),
+                    cell.n,
+                    round(cell.fair, 1),
+                    round(cell.allowed, 1),
+                    round(cell.value, 3),
+                    case,
+                    examples,
+                    before,
+                    before_n,
+                )
+            )
+        return ScanResult(
+            self.model,
+            self.score_key.checklist,
+            self.selecting,
+            scanned.value,
+            scanned.cells,
+            scanned.limit,
+            self.metric.level,
+            scanned.answers,
+            tuple(worst),
+        )
+
+    def _examples(self, cell: ExtremeCell) -> tuple[str, tuple[str, ...]]:
+        """The case that shows a cell most often, and the ids of some of its questions."""
+        design, showing = self.design, cell.showing.tolist()
+        case, _ = Counter(design.cases[row].id for row in showing).most_common(1)[0]
+        return case, tuple(design.queries[row] for row in showing if design.cases[row].id == case)[:EXAMPLES]

@@ -201,7 +201,7 @@ def test_gates_of_a_users_benchmark_are_checked_planned_and_judged(hello: Checkl
     )
     counts = _counts(hello, _greeted(76, 24))
     close, high = judge(gates, counts, incomplete=None)
-    assert (close.judgement, close.subject) == ("inconclusive", "tallness[hello]")
+    assert (close.judgement, close.subject) == ("inconclusive", "tallness[hello] <= 0.8")
     assert (high.judgement, high.reason) == ("passed", "0.760 (0.683 to 0.823) is at least 0.50")
     assert unjudged([], counts) == ("answers in greetings",)
     (missing_answers,) = judge(gates[1:], _counts(hello, _greeted(40, 10, 50)), incomplete=None)

@@ -72,7 +72,7 @@ def test_a_new_metric_is_scored_and_judged() -> None:
     check(gates, [RUN])
     passed, failed = judge(gates, [RUN], incomplete=None)
     assert (passed.judgement, passed.reason) == ("passed", "0.250 (0.198 to 0.310) is at most 0.32")
-    assert (failed.judgement, failed.subject) == ("failed", "silence_rate[objective,gender]")
+    assert (failed.judgement, failed.subject) == ("failed", "silence_rate[objective,gender] <= 0.1")
     rows = report([RUN], ReportInputs()).scores
     (row,) = (score for score in rows if score.metric == "silence_rate")
     assert (row.value, row.n) == (0.25, 160)

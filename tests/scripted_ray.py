@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair.models import cluster
-from pytest_factorfair.models.cluster import Cluster, ClusterTimeouts
+from pytest_factorfair.ray import cluster
+from pytest_factorfair.ray.cluster import Cluster, ClusterTimeouts
 
 TIMEOUTS = ClusterTimeouts(ping=0.001, silence=5.0, patience=60.0)
 

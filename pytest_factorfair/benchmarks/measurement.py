@@ -340,6 +340,11 @@ class Measurement(ABC):
         return ()
 
     @property
+    def foreseen(self) -> str:
+        """What a plan says about it besides the distance that it detects; may be empty."""
+        return ""
+
+    @property
     def covers(self) -> frozenset[Hashable]:
         """The keys of the answers that it covers, in the benchmark's own terms."""
         return frozenset()

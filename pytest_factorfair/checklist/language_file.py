@@ -74,27 +74,22 @@ class LanguageFile(Layout):
     cues: dict[Id, list[Text]]
 
 
-def named(root: Node) -> str:
-    """The language of a checklist, as ``languages.language`` accepts it: a code, or the content of a file.
+def content(node: Node) -> str:
+    """The content of a user's language file, as ``languages.language`` accepts it.
 
     Raises:
-        ChecklistError: there is no such language, or its file is incomplete or has an invalid pattern.
+        ChecklistError: the file is incomplete or has an invalid pattern.
     """
-    node, beyond = root.find(("language",))
-    if beyond:
-        return ENGLISH.code
-    if isinstance(node.value, str):
-        return node.value  # a code: a path was replaced by the file's content
     if not isinstance(node.value, Mapping):
         raise node.error(f"must be one of {', '.join(languages.shipped())}, or the path of a file")
-    content = node.plain()
+    plain = node.plain()
     try:
-        file = LanguageFile.model_validate(content)
+        file = LanguageFile.model_validate(plain)
     except ValidationError as error:
         refuse(node, structural(error))
         raise
     refuse(node, _problems(file))
-    return json.dumps(content)
+    return json.dumps(plain)
 
 
 PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {

@@ -10,13 +10,12 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from pytest_factorfair.checklist.fields import ChecklistHeader
-from pytest_factorfair.checklist.language_file import named
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
 from pytest_factorfair.checklist.problems import Problem, refuse, structural
 from pytest_factorfair.checklist.selection import KEY, Selection, Selectors, reduced, selected
 from pytest_factorfair.checklist.source import Node
-from pytest_factorfair.domain import Checklist, Source
+from pytest_factorfair.domain import ENGLISH, Checklist, Source
 from pytest_factorfair.errors import ChecklistError, InputError, nearest
 from pytest_factorfair.languages import language
 
@@ -131,10 +130,26 @@ def parse(
         raise root.mapping()[KEY].error(f"leaves no valid checklist: {error}") from None
 
 
+def _language(root: Node) -> str:
+    """The language of a checklist, as ``languages.language`` accepts it: a code, or the content of a file.
+
+    Raises:
+        ChecklistError: there is no such language, or its file is incomplete or has an invalid pattern.
+    """
+    node, beyond = root.find(("language",))
+    if beyond:
+        return ENGLISH.code
+    if isinstance(node.value, str):
+        return node.value  # a code: a path was replaced by the file's content
+    from pytest_factorfair.checklist.language_file import content
+
+    return content(node)
+
+
 def _validated(root: Node, files: Files[Any, Any]) -> ChecklistHeader:
     """The layout of a tree, which passes all rules."""
     content: Any = root.plain()
-    content["language"] = named(root)
+    content["language"] = _language(root)
     try:
         file: ChecklistHeader = files.parse(content)
     except ValidationError as error:

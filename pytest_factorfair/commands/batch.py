@@ -62,7 +62,7 @@ def run_cancel(arguments: argparse.Namespace) -> None:
     if not row.batch_id:
         raise InputError(f"batch {row.short} has no id: adopt it, or forget it")
     from pytest_factorfair import models
-    from pytest_factorfair.models.batches import cancel
+    from pytest_factorfair.batches.protocol import cancel
 
     custom = from_hooks(MODELS)
     folder = Path(row.service)

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     if target.exists():
         try:
             for succession in compare([str(target), report])[0].successions:
-                for line in changes_text(succession.changes).splitlines():
+                for line in changes_text(succession).splitlines():
                     say(line)
         except InputError as error:  # a baseline that cannot be compared is replaced, too
             say(f"not compared with the previous baseline: {error}")

@@ -122,8 +122,8 @@ def compare(
     """
     # Lazy: these import numpy and the scores, which `factorfair --help` does not need.
     from pytest_factorfair.domain import Board, Leaderboard
-    from pytest_factorfair.drawing.statements import detector_lines
-    from pytest_factorfair.gates import boards
+    from pytest_factorfair.drawing.statements import declining, detector_lines
+    from pytest_factorfair.gates.comparison import boards
 
     reports = _read(paths)
     models = {model for report in reports for model in report.summary.fingerprint.models}
@@ -160,6 +160,18 @@ def compare(
         notes.append(f"scores are estimated again, without bias; the reports use {runs[0].estimator}")
     if any(run.interval == "scenarios" for run in runs):
         notes.append("intervals and differences are those of these scenarios, not of scenarios in general")
+    silent = {
+        compared_model.name: of.share
+        for compared_model, entries in compared_models
+        for entry in entries[:1]
+        for of in declining(entry.summary.topics, ())
+        if of.mostly and of.model == entry.model
+    }
+    notes += [
+        f"{model} declined {share:.0%} of its judgements, which count as even choices: scores of judgements "
+        "say little about it"
+        for model, share in silent.items()
+    ]
     leaderboard = Leaderboard(
         models=names,
         reports=tuple(map(str, reports)),
@@ -170,6 +182,7 @@ def compare(
         complete=not any(report.summary.incomplete for report in reports),
         teacher=teacher,
         history=past,
+        silent=frozenset(silent),
     )
     return leaderboard, tuple(entry for _, entries in compared_models for entry in entries)
 
@@ -346,7 +359,8 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
     """
     from pytest_factorfair.benchmarks.measurement import BaselineCounts
     from pytest_factorfair.domain import Succession
-    from pytest_factorfair.gates import changes
+    from pytest_factorfair.drawing.statements import declines_changed
+    from pytest_factorfair.gates.comparison import changes
 
     steps = [(index, reports[:index]) for index in range(len(reports))]
     if first and len(reports) > 2:  # noqa: PLR2004  # with two reports, this step exists already
@@ -368,4 +382,8 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
                 former_name, later_name = former.name, later.name
                 if alone and former_models != matched:
                     (former_name,), (later_name,) = former_models, matched
-                yield Succession(former_name, later_name, model_changes)
+                declines = declines_changed(
+                    [score for score in former.summary.scores if alone or score.model in matched],
+                    [score for score in later.summary.scores if score.model in matched],
+                )
+                yield Succession(former_name, later_name, model_changes, declines)

@@ -13,10 +13,9 @@ from typing import Any
 
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import FILES, OPTIONS
-from pytest_factorfair.config.sources import OptionValue
+from pytest_factorfair.config.sources import OptionValue, Replicas
 from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Reuse, Sampling, Waiver
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models.cluster import Replicas
 
 DEFAULT_STORE = f".factorfair/{sources.STORE_FILE}"
 DEFAULT_PICTURES = ".factorfair/images"
@@ -221,12 +220,22 @@ def resolve(
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"], "per_scene": sizes["images"]}
     reuse, max_age = values["reuse"]
+    checklists = None
+    if (named := given_options.get("checklist")) is not None:
+        files = (".yaml", ".yml")  # relative to the folder of the setting
+        names = (str(named.folder / name) if name.endswith(files) else name for name in named.value)
+        checklists = tuple(dict.fromkeys(names))
+    waivers: tuple[Waiver, ...] = ()
+    if (listed := table.get(sources.WAIVERS)) is not None:
+        from pytest_factorfair import gates as gating  # lazy: imports numpy
+
+        waivers = gating.waivers(listed.value, listed.where)
     # Most settings are the value of the option with their name; the following are not.
     options = {field.name: field.name.replace("_", "-") for field in fields(Settings)}
     settings = {name: values[option] for name, option in options.items() if option in values} | {
         "models": values["model"],
         "model_arguments": values["model-arg"] or {},
-        "checklists": _checklists(given_options["checklist"]) if "checklist" in given_options else None,
+        "checklists": checklists,
         "judged": judged,
         "sampling": replace(
             preset.sampling,
@@ -246,7 +255,7 @@ def resolve(
         "log": values["log"] or (),
         "reuse": reuse,
         "max_age": max_age,
-        "waivers": _waivers(table[sources.WAIVERS]) if sources.WAIVERS in table else (),
+        "waivers": waivers,
         "connections": values["max-connections"],
         "ceilings": Ceilings(*(values[f"max-{limit.name}"] for limit in fields(Ceilings))),
         "cluster": values["executor"],
@@ -267,19 +276,6 @@ def _looks(values: Mapping[str, Any], sizes: Mapping[str, int]) -> int:
         return 1
     # With probabilities, errors are small from the start, and every look costs power.
     return 2 if values["answers"] == "probabilities" else 4
-
-
-def _checklists(setting: OptionValue) -> tuple[str, ...]:
-    """The names of checklists without repeats; files are relative to the folder of the setting."""
-    files = (".yaml", ".yml")
-    names = (str(setting.folder / name) if name.endswith(files) else name for name in setting.value)
-    return tuple(dict.fromkeys(names))
-
-
-def _waivers(setting: OptionValue) -> tuple[Waiver, ...]:
-    from pytest_factorfair import gates as gating  # lazy: imports numpy
-
-    return gating.waivers(setting.value, setting.where)
 
 
 def _check_together(given_options: Mapping[str, OptionValue], values: Mapping[str, Any]) -> None:

@@ -18,7 +18,6 @@ from typing import Any, get_args
 from pytest_factorfair.config.options import FILES, GATE, MODEL, OPTIONS, PREFIX, RunOption
 from pytest_factorfair.domain import Reuse
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.models.cluster import Replicas
 from pytest_factorfair.redaction import shown_url
 
 SHARDS = f"{PREFIX}SHARDS"
@@ -65,6 +64,19 @@ class OptionValue:
     folder: Path
 
 
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """The copies of a model and of the detector.
+
+    ``count`` copies of a model (None: as many as the GPUs allow) need ``gpus`` GPUs each. With 0
+    ``detectors``, the detector stays in the controlling process.
+    """
+
+    count: int | None = None
+    gpus: float = 1.0
+    detectors: int = 0
+
+
 def pyproject(root: Path) -> Mapping[str, OptionValue]:
     """Read the table ``[tool.factorfair]``, by option name; empty without one.
 
@@ -81,7 +93,11 @@ def pyproject(root: Path) -> Mapping[str, OptionValue]:
     tools = _tables(document, "tool")
     for prefix, tables in (("", document), ("tool.", tools), ("tool.pytest.", _tables(tools, "pytest"))):
         for name in tables:
-            if f"{prefix}{name}" != f"tool.{TABLE}" and _means_ours(name):
+            letters = re.sub(r"[^a-z]|pytest", "", name.lower())
+            misspelt = f"{prefix}{name}" != f"tool.{TABLE}" and get_close_matches(
+                TABLE, [letters], cutoff=0.8
+            )
+            if misspelt:  # its settings would be ignored
                 raise InputError(f"{path}: there is no table [{prefix}{name}]; did you mean [tool.{TABLE}]?")
     table = tools.get(TABLE, {})
     if not isinstance(table, dict):
@@ -120,12 +136,6 @@ def unread(root: Path, here: Path) -> str:
 def _tables(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     tables = parent.get(name)
     return tables if isinstance(tables, dict) else {}
-
-
-def _means_ours(name: str) -> bool:
-    """Whether this name of a table is a misspelling of ours, whose settings would be ignored."""
-    letters = re.sub(r"[^a-z]|pytest", "", name.lower())
-    return bool(get_close_matches(TABLE, [letters], cutoff=0.8))
 
 
 REPLACED: Mapping[str, str] = {

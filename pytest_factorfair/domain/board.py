@@ -119,11 +119,15 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """The changes from a former report to a later one, for the models that both contain."""
+    """The changes from a former report to a later one, for the models that both contain.
+
+    ``declines`` says whether they decline more judgements, or fewer; empty if neither.
+    """
 
     former: str
     later: str
     changes: tuple[Change, ...]
+    declines: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +172,7 @@ class Leaderboard:
     were judged. ``notes`` say what to know of them before reading scores; ``perceived`` is whether groups
     were read by a detector. ``teacher`` is the model with which all others
     are compared, if there is one. If all reports have the same single model, there is its ``history`` instead
-    of boards.
+    of boards. ``silent`` are the models that declined most judgements as neutral: scores praise none of them.
     """
 
     models: tuple[str, ...]
@@ -180,6 +184,7 @@ class Leaderboard:
     complete: bool = True
     teacher: str | None = None
     history: History | None = None
+    silent: frozenset[str] = frozenset()
 
     @property
     def students(self) -> tuple[str, ...]:

@@ -294,11 +294,11 @@ class Health:
         return replace(self._working(), rejected=rejected, kind=kind, cause=cause)
 
     def after_failure(
-        self, cause: str, *, now: float, is_new: bool, alike: int, opens: bool, is_service: bool
+        self, cause: str, *, now: float, is_new: bool, most: int, opens: bool, is_service: bool
     ) -> Health:
         """The state after a failed call; ``is_new`` is whether its query had not failed before.
 
-        A service that never answered is down at its first failure. Another endpoint is down at ``alike``
+        A service that never answered is down at its first failure. Another endpoint is down at ``most``
         failing queries, if the failure ``opens`` the circuit at all.
         """
         failing = self.failing + is_new
@@ -309,7 +309,7 @@ class Health:
             cause=cause,
             since=now if self.since is None else self.since,
         )
-        is_down = (opens and failing >= alike) or (is_service and not self.answered)
+        is_down = (opens and failing >= most) or (is_service and not self.answered)
         return failed.down(now) if is_down else failed
 
     def down(self, now: float) -> Health:

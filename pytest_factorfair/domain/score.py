@@ -87,11 +87,22 @@ class Change:
 ReleaseWord = Literal["PASS", "PASS WITH WAIVERS", "FAIL", "UNDECIDED", "NOT JUDGED"]
 
 
-class Declining(NamedTuple):
-    """The share of its judgements that a model declined as neutral, and a sentence about all of them."""
+MOSTLY = 0.5
+"""The share of declined judgements from which nothing is said about how a model judges."""
 
+
+class Declining(NamedTuple):
+    """How many judgements a model declined as neutral, their share, and a sentence about all of them."""
+
+    model: str
+    number: int
     share: float
     sentence: str
+
+    @property
+    def mostly(self) -> bool:
+        """Whether it declined so many that the scores say little about how it judges."""
+        return self.share >= MOSTLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +113,7 @@ class ReleaseVerdict:
     UNDECIDED: neither. NOT JUDGED: there was nothing to judge, as in a shard. ``counts`` are the numbers of
     verdicts as text, ``advice`` says whether to ship the model and why, ``next_step`` what to do about it:
     a command, or a sentence without its full stop. ``fails`` is whether the run fails because of it.
+    ``look`` is a sentence on how to look at what a model does not say that declined most judgements.
     """
 
     word: ReleaseWord
@@ -109,6 +121,7 @@ class ReleaseVerdict:
     advice: str
     fails: bool
     next_step: str = ""
+    look: str = ""
 
     def __str__(self) -> str:
         return f"{self.word}: {self.counts}"

@@ -295,7 +295,7 @@ class PlanTerms:
         plan = {
             "schema": PLAN_SCHEMA,
             "version": run.versions["pytest-factorfair"],
-            **{name: getattr(run, name) for name in (*names, "interval", "detector")},
+            **{name: getattr(run, name) for name in (*names, "declines", "interval", "detector")},
             **{name: getattr(self, name) for name in self.__slots__},
         }
         return json.dumps(_exact(plan), sort_keys=True, separators=(",", ":")).encode()

@@ -3,7 +3,6 @@
 All calls of a process run in one event loop, in a thread of its own.
 """
 
-from pytest_factorfair.engine.batching import Plan
 from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.cancellation import Cancellation
 from pytest_factorfair.engine.endpoint import Judge, Unusable
@@ -19,7 +18,6 @@ __all__ = [
     "Judge",
     "Limits",
     "LocalLimits",
-    "Plan",
     "Retry",
     "Unusable",
     "endpoint_states",

@@ -267,10 +267,10 @@ class Dispatcher:
             except StoreError as error:
                 self.fail(error)
                 return
-            for key, response in claim.had.items():
+            for key, response in claim.stored.items():
                 del waiting[key]
                 self._resolve(key, Outcome(response, cached=True))
-            queue.waiting.extend((key, waiting.pop(key)) for key in claim.mine)
+            queue.waiting.extend((key, waiting.pop(key)) for key in claim.claimed)
             self._start_tasks(queue)
             if claim.batched and (rows := self._store.batches.holding(claim.batched)):
                 self.fail(pending(rows))

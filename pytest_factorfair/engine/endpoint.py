@@ -43,7 +43,7 @@ class Limiter:
         self._limit = limit
         self._retry = retry
         self._works = not is_service
-        self._held = False
+        self._paused = False
         self._active = 0
         self._slowed = float("-inf")
         self._queue: deque[asyncio.Future[None]] = deque()
@@ -83,10 +83,10 @@ class Limiter:
 
     def hold(self) -> None:
         """Give no slot until ``release``."""
-        self._held = True
+        self._paused = True
 
     def release(self) -> None:
-        self._held = False
+        self._paused = False
         self._admit()
 
     def _leave(self) -> None:
@@ -95,7 +95,7 @@ class Limiter:
 
     def _admit(self) -> None:
         slots = int(self.width) if self._works else 1
-        while self._queue and self._active < slots and not self._held:
+        while self._queue and self._active < slots and not self._paused:
             if self._queue[0].done():
                 self._queue.popleft()
                 continue
@@ -183,7 +183,12 @@ class Breaker:
         cause, opens, is_service = str(error), not error.throttled, self._is_service
         health = await self._reported(
             lambda health: health.after_failure(
-                cause, now=current_time, is_new=is_new, alike=retry.alike, opens=opens, is_service=is_service
+                cause,
+                now=current_time,
+                is_new=is_new,
+                most=retry.most_at_first,
+                opens=opens,
+                is_service=is_service,
             )
         )
         if health.episode != self._episode:  # it was answered since
@@ -202,7 +207,7 @@ class Breaker:
             if health.answered and health.since is not None and health.since <= attempts.since:
                 # Nothing was answered since this query first failed: it is not the query's fault.
                 self._limits.report(self._name, lambda health: health.down(current_time))
-            elif patient or health.failing < retry.alike:
+            elif patient or health.failing < retry.most_at_first:
                 raise _given_up(error, attempts) from error
             else:
                 raise self._stopped(error, health) from error
@@ -211,7 +216,7 @@ class Breaker:
         else:
             over = max(health.probes, attempts.failed) >= retry.attempts
         is_unreached = self._is_service and not health.answered
-        if over and health.failing >= (retry.unreached if is_unreached else retry.alike):
+        if over and health.failing >= (retry.unreached if is_unreached else retry.most_at_first):
             raise self._stopped(error, health) from error
         if over:
             raise _given_up(error, attempts) from error
@@ -228,7 +233,7 @@ class Breaker:
         return self._over(error, health), health.rejected == 1 and (self.known or health.answered)
 
     async def fatal_rejection(self, error: ModelError) -> FatalModelError | None:
-        """The error that ends the run if too many queries in a row are still rejected alike."""
+        """The error that ends the run if too many queries in a row are still rejected for the same reason."""
         health = await _result(self._limits.health(self._name))
         return self._stopped(error, health) if self._over(error, health) else None
 
@@ -257,7 +262,7 @@ class Breaker:
         """
         if self.known or health.answered:
             return health.rejected >= self._retry.stretch
-        return health.rejected >= self._retry.alike or (self._is_service and error.cause == NOT_FOUND)
+        return health.rejected >= self._retry.most_at_first or (self._is_service and error.cause == NOT_FOUND)
 
 
 def advised(error: FatalModelError) -> FatalModelError:

@@ -14,9 +14,9 @@ from pytest_factorfair.domain import AccountEntry, Allowance, CallRequest, Ceili
 class Limits(Protocol):
     """The limits of a run, its account and its endpoints. Methods may be called from any thread.
 
-    ``LocalLimits`` are those of one process, ``store.SharedLimits`` those of several. Callers need not know
-    which: a method returns its result if it is known, otherwise a future of it. Futures and properties of
-    limits that are shared fail with StoreError.
+    ``LocalLimits`` are those of one process, ``SharedLimits`` (``store/sharing``) those of several. Callers
+    need not know which: a method returns its result if it is known, otherwise a future of it. Futures and
+    properties of limits that are shared fail with StoreError.
     """
 
     ceilings: Ceilings

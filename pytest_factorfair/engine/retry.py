@@ -17,17 +17,17 @@ class Retry:
 
     Pause n is drawn between 0 and ``base * 2**(n - 1)``, at most ``cap``. A query is asked ``attempts`` times
     at most, not counting throttled calls. ``patience`` bounds the total pauses of one query, and how long an
-    endpoint that has answered, or only throttles, may fail every call. The run stops if ``alike`` queries in
-    a row fail before any has succeeded, or ``unreached`` of them because a service does not answer; after
-    that, if ``stretch`` queries do. Replies on their way when the run stops are awaited for ``grace``
-    seconds.
+    endpoint that has answered, or only throttles, may fail every call. The run stops if ``most_at_first``
+    queries in a row fail before any has succeeded, or ``unreached`` of them because a service does not
+    answer; after that, if ``stretch`` queries do. Replies on their way when the run stops are awaited for
+    ``grace`` seconds.
     """
 
     attempts: int = 6
     base: float = 0.5
     cap: float = 30.0
     patience: float = 300.0
-    alike: int = 20
+    most_at_first: int = 20
     unreached: int = 3
     stretch: int = 200
     grace: float = GRACE

@@ -22,6 +22,7 @@ from pytest_factorfair.drawing.statements import (
     ETHICS,
     NO_GATES,
     attribute,
+    declining,
     detector_lines,
     per_case,
     settings,
@@ -83,7 +84,12 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
         **rows,
         cases=tuple(record for record in summary.cases if record.case.model == model),
         gates=gates,
-        release=release(gates, summary.unjudged, metrics=metrics(benchmarks_of(summary.scores)))
+        release=release(
+            gates,
+            summary.unjudged,
+            declining=tuple(declining(rows["topics"], rows["scans"])),
+            metrics=metrics(benchmarks_of(summary.scores)),
+        )
         if gates
         else summary.release,
     )

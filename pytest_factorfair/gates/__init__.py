@@ -3,7 +3,6 @@
 text → parse → gate, default → expand → gates; check before a call is made; judge at the end
 """
 
-from pytest_factorfair.gates.comparison import boards, changes
 from pytest_factorfair.gates.evidence import LOST, enough
 from pytest_factorfair.gates.expression import cautions, check, expand, parse, recommended
 from pytest_factorfair.gates.judge import Ruling, Terms, judge, judged_scores, possible, rule
@@ -15,9 +14,7 @@ __all__ = [
     "Obstacle",
     "Ruling",
     "Terms",
-    "boards",
     "cautions",
-    "changes",
     "check",
     "check_waivers",
     "enough",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pytest_factorfair.benchmarks.combined import by_benchmark, metric_named, selected
 from pytest_factorfair.benchmarks.measurement import Counts, Estimation
 from pytest_factorfair.benchmarks.metric import Metric
-from pytest_factorfair.domain import Declining, Gate, ReleaseVerdict, Verdict, listed, plural
+from pytest_factorfair.domain import Declining, Gate, ReleaseVerdict, ReleaseWord, Verdict, listed, plural
 from pytest_factorfair.gates.evidence import TOO_CLOSE, WRONG_SIDE
 from pytest_factorfair.gates.expression import parse
 
@@ -23,6 +23,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
     tolerated: bool = False,
     deferred: str = "",
     declining: Sequence[Declining] = (),
+    look: str = "",
     metrics: Mapping[str, Metric],
 ) -> ReleaseVerdict | None:
     """The verdict on the release; None if no gate is declared.
@@ -38,6 +39,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         tolerated: whether an undecided release lets the run pass.
         deferred: why this run judges nothing on purpose; empty if it judges.
         declining: how much models declined to judge.
+        look: how to look at what they do not say.
         metrics: those of the run's benchmarks, by name, with their words for what a model does well.
     """
     if deferred:
@@ -52,7 +54,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         failed = [verdict for verdict in verdicts if verdict.judgement == "failed"]
         counts = f"{judged['failed']} of {gates} failed"
         advice = " ".join((f"Do not ship it: {_why(failed, 'failed')}", *declined))
-        return ReleaseVerdict("FAIL", counts, advice, fails=True, next_step=_next_step(failed))
+        return ReleaseVerdict("FAIL", counts, advice, fails=True, next_step=_next_step(failed), look=look)
     not_passed = [
         f"{judged[name]} {name}" for name in ("inconclusive", "not judged", "waived") if judged[name]
     ]
@@ -71,11 +73,12 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
             lost = "loses more than half of its answers, and no gate fails for it"
             why, next_step = f"{_some(unreadable)} {lost}.", f"factorfair show {unreadable[0]}"
         advice = " ".join((f"{start}: {why}", *declined))
-        return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step)
+        return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step, look)
     if unjudged:
         counts += f"; no gate judges {', '.join(unjudged)}"
     advice = " ".join((_praise(verdicts, declining, metrics), *declined))
-    return ReleaseVerdict("PASS WITH WAIVERS" if judged["waived"] else "PASS", counts, advice, fails=False)
+    word: ReleaseWord = "PASS WITH WAIVERS" if judged["waived"] else "PASS"
+    return ReleaseVerdict(word, counts, advice, fails=False, look=look)
 
 
 def _some(cases: Sequence[str]) -> str:
@@ -145,8 +148,8 @@ MOST_VIRTUES = 4
 """Things that a model did well that the advice names."""
 
 
-MOSTLY = 0.5
-"""The share of declined judgements from which nothing is said about how a model judges."""
+FACTS = "objective"
+"""A word of verdicts on facts."""
 
 
 def _praise(
@@ -154,17 +157,20 @@ def _praise(
 ) -> str:
     """The virtues of the model that its gates show, and the failures that were waived.
 
-    A model that declined most judgements shows no virtue in them.
+    If a model declined most judgements, only knowing facts is a virtue.
     """
-    passed = [parse(verdict.gate) for verdict in verdicts if verdict.judgement == "passed"]
+    passed = [(verdict, parse(verdict.gate)) for verdict in verdicts if verdict.judgement == "passed"]
     good = {"higher": ">=", "lower": "<="}
+    silent = any(of.mostly for of in declining)
     virtues = dict.fromkeys(
         metrics[gate.metric].virtue
-        for gate in passed
-        if not gate.regression and gate.comparison == good.get(metrics[gate.metric].better)
+        for verdict, gate in passed
+        if not gate.regression
+        and gate.comparison == good.get(metrics[gate.metric].better)
+        and (not silent or (gate.comparison == ">=" and FACTS in verdict.words))
     )
-    did = [virtue for virtue in virtues if virtue and not any(of.share >= MOSTLY for of in declining)]
-    if any(gate.regression for gate in passed):
+    did = [virtue for virtue in virtues if virtue]
+    if any(gate.regression for _, gate in passed):
         did.append("got no worse since the former run")
     total = [f"passes {plural(len(passed), 'gate')} in all"] if len(did) > MOST_VIRTUES else []
     why = f": it {listed([*did[:MOST_VIRTUES], *total])}" if did else ""

@@ -65,7 +65,7 @@ class LocalModel:
 
     price = FREE
     modes: tuple[AnswerMode, ...] = ()
-    batches = 2
+    accepted = 2
     """How many batches of requests are accepted at once: one runs, the next is selected from the others."""
 
     def __init__(
@@ -78,7 +78,7 @@ class LocalModel:
         alike: Callable[[Request], object] = lambda _: None,
     ) -> None:
         self.endpoint = name
-        self.parallel: int | None = self.batches * batch
+        self.parallel: int | None = self.accepted * batch
         self.identity = identified(identity)
         self._load = load
         self._batch = batch

@@ -136,7 +136,7 @@ class TextModel(LocalModel):
     """A text model from a checkpoint; it accepts many requests at once to batch prompts of similar length."""
 
     modes = LETTERS
-    batches = 4
+    accepted = 4
 
 
 @dataclass(frozen=True, slots=True)

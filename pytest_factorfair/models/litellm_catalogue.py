@@ -14,8 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pytest_factorfair.domain import AnswerMode
+from pytest_factorfair.domain import AnswerMode, Modality
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.protocol import LETTERS
 from pytest_factorfair.models.spec import ModelSpec
 
@@ -111,6 +112,34 @@ def may_reason(model_id: str | None) -> bool:
     """Whether a model may reason before it answers; so may every model that litellm does not list."""
     listed = entry(model_id) if model_id else {}
     return not listed or bool(listed.get("supports_reasoning"))
+
+
+def price(model_id: str, modality: Modality = "text") -> Price | None:
+    """The price in litellm's list; None if the model is not listed or litellm is not installed."""
+    data = entry(model_id)
+    flat = data.get("output_cost_per_image")
+    if modality == "image" and isinstance(flat, int | float):
+        return Price(answer=float(flat))
+    written = "output_cost_per_image_token" if modality == "image" else "output_cost_per_token"
+    costs = [data.get(name) for name in ("input_cost_per_token", written)]
+    if not all(isinstance(cost, int | float) for cost in costs):
+        return None
+    return Price(*(float(cost or 0) for cost in costs))
+
+
+def batch_price(model_id: str, discount: float | None) -> Price | None:
+    """The price of a text model in batches: litellm's, or else the discount times the full price.
+
+    None if neither is known.
+    """
+    data = entry(model_id)
+    costs = [data.get(f"{name}_cost_per_token_batches") for name in ("input", "output")]
+    if all(isinstance(cost, int | float) for cost in costs):
+        return Price(*(float(cost or 0) for cost in costs))
+    full = price(model_id)
+    if full is None or discount is None:
+        return None
+    return Price(full.token_in * discount, full.token_out * discount)
 
 
 def modes(model_id: str | None) -> tuple[AnswerMode, ...]:

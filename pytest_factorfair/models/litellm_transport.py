@@ -13,9 +13,10 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from http import HTTPStatus
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_factorfair.domain import Modality
@@ -31,16 +32,18 @@ from pytest_factorfair.errors import (
     nearest,
 )
 from pytest_factorfair.models import litellm_catalogue, openai_errors, service
-from pytest_factorfair.models.anthropic_batches import AnthropicBatches
-from pytest_factorfair.models.batches import BatchService
 from pytest_factorfair.models.http_client import proxy, through
-from pytest_factorfair.models.openai_batches import OpenAIBatches
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError
 from pytest_factorfair.models.openai_format import Format
+from pytest_factorfair.models.openai_http import openai_batches
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.server import OPENAI_URL, Server, checked_url, headers_in, key_in
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit, shown_url
+from pytest_factorfair.wings import Wing
+
+if TYPE_CHECKING:
+    from pytest_factorfair.batches.protocol import BatchService
 
 TAKEN = frozenset(
     {"api_base", "num_retries", "max_retries", "drop_params", "fallbacks", "client", "extra_headers"}
@@ -176,8 +179,8 @@ _BATCHES: Mapping[str, str] = {
 }
 
 
-def _batches(spec: ModelSpec, route: Route, modality: Modality) -> BatchService | None:
-    """The batches of a provider, which are sent without litellm; None if it has none.
+def _batches(spec: ModelSpec, route: Route, modality: Modality) -> Callable[[], BatchService] | None:
+    """What builds the batches of a provider, which are sent without litellm; None if it has none.
 
     Raises:
         InputError: its key has characters that are invalid in headers.
@@ -189,17 +192,17 @@ def _batches(spec: ModelSpec, route: Route, modality: Modality) -> BatchService 
     key = key_in(spec, key_from, needed=False)
     if route.provider == "anthropic":
         base_url = f"{route.base_url.removesuffix('/v1')}/v1" if route.base_url else address
-        return AnthropicBatches(spec.text, Server(route.served, base_url, key_from, key, route.headers))
-    return OpenAIBatches(
-        spec.text, Server(route.served, route.base_url or address, key_from, key, route.headers)
-    )
+        server = Server(route.served, base_url, key_from, key, route.headers)
+        return lambda: Wing.ANTHROPIC_BATCHES.enter().AnthropicBatches(spec.text, server)
+    server = Server(route.served, route.base_url or address, key_from, key, route.headers)
+    return partial(openai_batches, spec.text, server)
 
 
 class LitellmTransport:
     """Sends requests to one model through litellm."""
 
     def __init__(
-        self, name: str, route: Route, asked: Format, *, batches: BatchService | None = None
+        self, name: str, route: Route, asked: Format, *, batches: Callable[[], BatchService] | None = None
     ) -> None:
         self._name = name
         self._route = route

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import Modality
 from pytest_factorfair.errors import FOREIGN_REPLY, RetryableModelError
 from pytest_factorfair.models import litellm_catalogue, openai_errors, service
 from pytest_factorfair.models.http_client import HttpClient, Reply
-from pytest_factorfair.models.openai_batches import OpenAIBatches
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError, complaint, complaint_in
 from pytest_factorfair.models.openai_format import Format, encoded
 from pytest_factorfair.models.openai_images import RESPONSE_FORMAT
@@ -24,6 +25,10 @@ from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import (
     fit,
 )
+from pytest_factorfair.wings import Wing
+
+if TYPE_CHECKING:
+    from pytest_factorfair.batches.protocol import BatchService
 
 # By modality: the path of requests, the key of the result in a reply, the provider's name in identities.
 _ROUTES: Mapping[Modality, tuple[str, str, str]] = {
@@ -66,7 +71,7 @@ class HttpTransport:
         self.url = server.base_url or None
         # The listed price is OpenAI's own; other servers of the same model have other prices.
         self.listed_as = name if server.is_openai else None
-        self.batches = OpenAIBatches(name, server) if asked.modality == "text" else None
+        self.batches = partial(openai_batches, name, server) if asked.modality == "text" else None
 
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
         content = encoded({"model": self.model, **body})
@@ -92,3 +97,9 @@ class HttpTransport:
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def openai_batches(name: str, server: Server) -> BatchService:
+    """The batches of a server with OpenAI's protocol."""
+    batches: BatchService = Wing.OPENAI_BATCHES.enter().OpenAIBatches(name, server)
+    return batches

@@ -1,4 +1,4 @@
-"""The price of a model's answers: stated by its provider, by litellm's list, or by the user."""
+"""The price of a model's answers, stated by its provider or by the user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from pytest_factorfair.domain import Modality, Request
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models import litellm_catalogue
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.redaction import withheld
 
@@ -77,34 +76,6 @@ def given(arguments: Mapping[str, str], *, where: str = "--factorfair-model-arg"
         raise InputError(f"{where}: give both price_in and price_out (USD per million tokens)")
     read, written, answer = (amounts.get(name, 0.0) for name in ("price_in", "price_out", "price"))
     return Price(read / MILLION, written / MILLION, answer)
-
-
-def listed(model_id: str, modality: Modality = "text") -> Price | None:
-    """The price in litellm's list; None if the model is not listed or litellm is not installed."""
-    entry = litellm_catalogue.entry(model_id)
-    flat = entry.get("output_cost_per_image")
-    if modality == "image" and isinstance(flat, int | float):
-        return Price(answer=float(flat))
-    written = "output_cost_per_image_token" if modality == "image" else "output_cost_per_token"
-    costs = [entry.get(name) for name in ("input_cost_per_token", written)]
-    if not all(isinstance(cost, int | float) for cost in costs):
-        return None
-    return Price(*(float(cost or 0) for cost in costs))
-
-
-def batched(model_id: str, discount: float | None) -> Price | None:
-    """The price of a text model in batches: litellm's, or else the discount times the full price.
-
-    None if neither is known.
-    """
-    entry = litellm_catalogue.entry(model_id)
-    costs = [entry.get(f"{name}_cost_per_token_batches") for name in ("input", "output")]
-    if all(isinstance(cost, int | float) for cost in costs):
-        return Price(*(float(cost or 0) for cost in costs))
-    full = listed(model_id)
-    if full is None or discount is None:
-        return None
-    return Price(full.token_in * discount, full.token_out * discount)
 
 
 def remedy(modality: Modality) -> str:

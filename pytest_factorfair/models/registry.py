@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Checklist, Modality, Wanted
-from pytest_factorfair.errors import InputError, MissingExtraError, nearest
-from pytest_factorfair.models import litellm_catalogue
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec, parse
 from pytest_factorfair.redaction import fit
@@ -74,9 +74,8 @@ SCHEMES: Mapping[str, Scheme] = {
         replicable=True,
     ),
 }
-_OPENAI, _LITELLM = "models.openai_http", "models.litellm_transport"
+_IDS = "models.ids"  # finds the provider of an id without a scheme, with litellm's list of models
 _MAKES: Mapping[Modality, str] = {"text": "text", "image": "pictures"}
-_DIRECT = ("openai", "hosted_vllm")
 # Image models for which litellm's list has no entry, or if litellm is not installed.
 _IMAGE_MODELS = re.compile(
     r"(?:^|[/-])(?:gpt-image|chatgpt-image|dall-e|imagen|stable-diffusion|sd3|flux)(?=[-.\d]|$)"
@@ -97,10 +96,10 @@ def build(  # noqa: PLR0913 - what a run knows of its models
     """Build the model of a spec, and validate it as far as possible without a call or a heavy import.
 
     ``custom`` maps schemes ("acme" for "acme:large") or full specs to users' factories, which take precedence
-    over built-in providers. ``answers`` is the answer mode; a model that supports it has it in its identity.
-    ``asked`` is false if all answers come from the store. ``defaults`` are values for arguments that the
-    provider accepts and the user did not give. With a ``folder``, batches are files there, and a service
-    needs neither a key nor an address.
+    over built-in providers and may return anything that ``python:`` may name. ``answers`` is the answer mode;
+    a model that supports it has it in its identity. ``asked`` is false if all answers come from the store.
+    ``defaults`` are values for arguments that the provider accepts and the user did not give. With a
+    ``folder``, batches are files there, and a service needs neither a key nor an address.
 
     Raises:
         InputError: the name is unknown, its target, options or arguments are wrong, or the model does not
@@ -118,7 +117,7 @@ def build(  # noqa: PLR0913 - what a run knows of its models
     )
     factory = custom.get(parsed.text) or custom.get(parsed.scheme)
     try:
-        model = factory(parsed) if factory else _factory(parsed, custom)(parsed)
+        model = _factory(parsed, custom)(parsed) if factory is None else _users(factory, parsed)
     except InputError:
         raise
     except Exception as error:
@@ -143,19 +142,19 @@ def modality(spec: str) -> Modality:
     scheme, colon, _ = spec.partition(":")
     if colon and scheme in SCHEMES and not SCHEMES[scheme].text:
         return "image"
-    listed = not colon or scheme == "litellm" or scheme not in SCHEMES
-    mode = litellm_catalogue.entry(spec).get("mode") if listed else None
-    return "image" if mode == "image_generation" or _IMAGE_MODELS.search(spec) else "text"
+    if _IMAGE_MODELS.search(spec):
+        return "image"
+    if colon and scheme in SCHEMES and scheme != "litellm":
+        return "text"
+    listed: Modality = _entered(_IDS).modality(spec)
+    return listed
 
 
 def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
-    """The factory for the spec's scheme or, without a scheme, for its id.
-
-    Error messages also suggest the schemes in ``custom``.
-    """
+    """The factory for the spec's scheme or, without a scheme, for its id; ``custom`` is for messages."""
     modules = {name: getattr(scheme, spec.modality) for name, scheme in SCHEMES.items()}
     if modules.get(spec.scheme):
-        return _loaded(modules[spec.scheme], spec)
+        return loaded(modules[spec.scheme], spec)
     if spec.scheme in SCHEMES:
         offered, asked = _MAKES[SCHEMES[spec.scheme].modality], _MAKES[spec.modality]
         by = f"the checklist '{spec.checklists[0].name}'" if spec.checklists else "the run"
@@ -164,44 +163,27 @@ def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
             f"model '{spec.text}' gives {offered}, and {by} asks for {asked}; "
             f"the schemes for {asked} are {fitting}"
         )
-    return _by_id(spec, custom)
+    factory: Factory = _entered(_IDS).factory(spec, custom)
+    return factory
 
 
-def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
-    """The factory for an id without a scheme: a server given by base_url, OpenAI's protocol, or litellm."""
-    text = spec.text
-    provider, slash, model = text.partition("/")
-    if slash and not model:
-        raise InputError(f"model '{text}': a model name must follow '{provider}/'")
-    if text and "base_url" in spec.arguments:
-        return _loaded(_OPENAI, spec)
-    if spec.scheme:
-        suggestion = nearest(spec.scheme, {*SCHEMES, *custom})
-        if spec.scheme in {*_DIRECT, *litellm_catalogue.providers()}:
-            suggestion = f"; did you mean '{text.replace(':', '/', 1)}'?"
-        raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{suggestion}")
-    if not slash:  # a misspelt scheme, or a model name without its provider
-        suggestion = nearest(text, (*custom, *(f"{scheme}:" for scheme in SCHEMES)), listing=False)
-        example = f"{litellm_catalogue.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
-        advice = f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
-        raise InputError(f"model '{text}': no provider is named{suggestion or advice}")
-    if provider in _DIRECT:
-        return _loaded(_OPENAI, spec)
-    providers = litellm_catalogue.providers()
-    if provider in providers:
-        return _loaded(_LITELLM, spec)
-    # Without litellm's list, only a close match is a misspelling of our names: some of litellm's resemble
-    # them ("openai_like").
-    names = (*_DIRECT, *providers)
-    suggestion = nearest(provider, names, listing=False, cutoff=0.6 if providers else 0.8)
-    if not (suggestion or litellm_catalogue.installed()):
-        raise MissingExtraError(f"model '{text}' (any provider but {' and '.join(_DIRECT)})", "litellm")
-    advice = f"; write 'transformers:{text}' for a checkpoint, or give base_url for an endpoint of your own"
-    raise InputError(f"model '{text}': unknown provider '{provider}'{suggestion or advice}")
+def loaded(module: str, spec: ModelSpec) -> Factory:
+    """The factory in a module of this package.
 
-
-def _loaded(module: str, spec: ModelSpec) -> Factory:
+    Raises:
+        InputError: a scheme has no target.
+    """
     if spec.scheme and not spec.target:
         raise InputError(f"model '{spec.text}': a name must follow '{spec.scheme}:'")
-    factory: Factory = import_module(f"pytest_factorfair.{module}").build
+    factory: Factory = _entered(module).build
     return factory
+
+
+def _users(factory: Factory, spec: ModelSpec) -> Model:
+    """What a user's factory returns, as a model."""
+    model: Model = _entered("models.callable").coerce(factory(spec), spec.text, modality=spec.modality)
+    return model
+
+
+def _entered(module: str) -> ModuleType:
+    return import_module(f"pytest_factorfair.{module}")

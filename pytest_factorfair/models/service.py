@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from pytest_factorfair.domain import AnswerMode, Modality, Request, Response
 from pytest_factorfair.errors import (
@@ -20,9 +20,7 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models import arguments, litellm_catalogue, prices
-from pytest_factorfair.models.batches import BatchService
-from pytest_factorfair.models.folder_batches import FolderBatches
+from pytest_factorfair.models import arguments, litellm_catalogue
 from pytest_factorfair.models.http_client import HttpClient, fetch_picture
 from pytest_factorfair.models.openai_answers import (
     AMONG,
@@ -48,6 +46,10 @@ from pytest_factorfair.models.openai_people import SCHEMA, PeopleFormat
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import identified, shown_url
+from pytest_factorfair.wings import Wing
+
+if TYPE_CHECKING:
+    from pytest_factorfair.batches.protocol import BatchService
 
 FORMATS: Mapping[Modality, type[Format]] = {"text": ChatFormat, "image": ImageFormat}
 
@@ -57,8 +59,8 @@ class Transport(Protocol):
 
     ``served`` is the model's name at the service, and ``provider`` the service's in identities. Models with
     the same ``endpoint`` share limits. ``url`` is the address of calls, if known, and ``listed_as`` the id
-    under which litellm lists the price, if it applies. ``batches`` is the service's own batches, None if it
-    has none.
+    under which litellm lists the price, if it applies. ``batches`` builds the service of its batches, None
+    if it has none.
     """
 
     @property
@@ -80,7 +82,7 @@ class Transport(Protocol):
     def listed_as(self) -> str | None: ...
 
     @property
-    def batches(self) -> BatchService | None: ...
+    def batches(self) -> Callable[[], BatchService] | None: ...
 
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
         """Send the fields of a request; the reply has the form of OpenAI's JSON.
@@ -138,7 +140,7 @@ class ServiceModel:
         self._transport = transport
         self._format = format
         self._refused: tuple[str, ...] = ()
-        self.batches = FolderBatches(name, spec.folder) if spec.folder else transport.batches
+        self._folder = spec.folder
         self._pictures = HttpClient(name, timeout=format.timeout, largest=format.largest)
         self.endpoint = transport.endpoint
         self.timeout = format.timeout
@@ -163,12 +165,22 @@ class ServiceModel:
     @cached_property
     def price(self) -> Price | None:
         listed_as = self._transport.listed_as
-        return prices.listed(listed_as, self._format.modality) if listed_as else None
+        return litellm_catalogue.price(listed_as, self._format.modality) if listed_as else None
+
+    @cached_property
+    def batches(self) -> BatchService | None:
+        """The service of its batches, None without one; the first use imports the wing ``batches``."""
+        if self._folder is not None:
+            service: BatchService = Wing.FOLDER_BATCHES.enter().FolderBatches(self._name, self._folder)
+            return service
+        return None if self._transport.batches is None else self._transport.batches()
 
     @cached_property
     def batch_price(self) -> Price | None:
         listed_as = self._transport.listed_as
-        return prices.batched(listed_as, self.batches.discount) if listed_as and self.batches else None
+        if not listed_as or self.batches is None:
+            return None
+        return litellm_catalogue.batch_price(listed_as, self.batches.discount)
 
     @property
     def modes(self) -> tuple[AnswerMode, ...]:
@@ -264,8 +276,9 @@ class ServiceModel:
     async def close(self) -> None:
         await self._pictures.close()
         await self._transport.close()
-        if self.batches is not None:
-            await self.batches.close()
+        batches: BatchService | None = vars(self).get("batches")  # none if nobody has asked for them
+        if batches is not None:
+            await batches.close()
 
 
 class LetterModel(ServiceModel):

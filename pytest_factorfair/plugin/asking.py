@@ -27,6 +27,10 @@ class Asker:
         self._execution = item.config.stash[EXECUTION]
         self._assignment = assignment
         self._detector = detector
+        own = self._execution.run.models[assignment.model]
+        if model is own:
+            self._model = own
+            return
         # Here, because it imports asyncio, which collecting does not need.
         from pytest_factorfair.models.callable import coerce
 

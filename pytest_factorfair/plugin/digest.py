@@ -100,9 +100,9 @@ class Digest:
             elif report.nodeid not in self.gates:
                 yield report
         ordered = sorted(by_cause.items(), key=lambda entry: -len(entry[1]))
-        for cause, alike in ordered[:ENTRIES]:
-            yield _entry(alike, plural(len(alike), "case"), cause)
-        if further_reports := [report for _, alike in ordered[ENTRIES:] for report in alike]:
+        for cause, same_cause in ordered[:ENTRIES]:
+            yield _entry(same_cause, plural(len(same_cause), "case"), cause)
+        if further_reports := [report for _, same_cause in ordered[ENTRIES:] for report in same_cause]:
             other_causes = plural(len(ordered) - ENTRIES, "other cause")
             yield _entry(
                 further_reports,

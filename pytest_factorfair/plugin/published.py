@@ -56,8 +56,8 @@ def gate_reports(verdict: Verdict) -> Phases:
     longrepr: ExceptionChainRepr | tuple[str, int, str] | None = None
     if outcome == "skipped":
         # pytest lists equal reasons in one line.
-        of = "" if verdict.judgement == "not judged" else f"{verdict.gate}: "
-        longrepr = (PATH, 1, f"Skipped: {of}{verdict.judgement}: {verdict.reason}")
+        gate = "" if verdict.judgement == "not judged" else f"{verdict.gate}: "
+        longrepr = (PATH, 1, f"Skipped: {gate}{verdict.judgement}: {verdict.reason}")
     elif outcome == "failed":
         longrepr = _failure(f"{verdict.gate}: {verdict.reason}", verdict.reason)
     return _phases(f"gate[{verdict.name}]", outcome, longrepr, properties)

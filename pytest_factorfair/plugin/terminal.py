@@ -132,6 +132,8 @@ class SummarySection:
         self._text(f"release: {release}", bold=True, **{COLORS.get(release.word, "yellow"): True})
         if release.advice and (not self._quiet or release.word in ("UNDECIDED", "PASS WITH WAIVERS")):
             self._text(release.advice)
+        if release.look and not self._quiet:
+            self._text(release.look)
 
     def _next(self) -> None:
         """What to do, in one line, so that a command can be copied."""
@@ -175,8 +177,8 @@ class SummarySection:
         listed = groups(summary.gates)
         explained: list[Group] = []
         for group in listed:
-            alike = sum(group.kind == earlier.kind for earlier in explained)
-            if alike < OF_A_KIND and len(explained) < EXPLAINED:
+            same_kind = sum(group.kind == earlier.kind for earlier in explained)
+            if same_kind < OF_A_KIND and len(explained) < EXPLAINED:
                 explained.append(group)
         for judgement, sign in SIGNS.items():
             shown = [group for group in explained if group.judgement == judgement]

@@ -110,11 +110,12 @@ def headline(leaderboard: Leaderboard) -> Iterator[str]:
     if leaderboard.boards:
         yield from _leader(leaderboard)
     for step in _shown(leaderboard.successions):
-        yield f"From {step.former} to {step.later}: {outcome(step.changes)}."
+        yield f"From {step.former} to {step.later}: {outcome(step.changes, step.declines)}."
     quiet: dict[str, list[str]] = {}
     for step in leaderboard.successions:
         if step not in _shown(leaderboard.successions):
-            quiet.setdefault(outcome(step.changes), []).append(f"from {step.former} to {step.later}")
+            text = outcome(step.changes, step.declines)
+            quiet.setdefault(text, []).append(f"from {step.former} to {step.later}")
     for text, steps in quiet.items():
         where = _listed(steps, "other step")
         yield f"N{text[1:]} {where}." if text == UNCHANGED else f"F{where[1:]}: {text}."
@@ -250,7 +251,7 @@ def _leads(board: Board, leaderboard: Leaderboard) -> Iterator[str]:
             continue
         gaps = {rival: gap for rival in rivals if (gap := board.between(standing.model, rival)) is not None}
         by = [f"{rival} by {_amount(gap)}" for rival, gap in gaps.items()]
-        claim = f"{_claim(board)} than"
+        claim = f"{_claim(board, standing.model, leaderboard)} than"
         if board.better == "neither":
             claim = f"has another {metric_of(board.metric).label} than"
         alike = [
@@ -348,10 +349,11 @@ def _leader(leaderboard: Leaderboard) -> Iterator[str]:
         yield f"No model is clearly ahead of another on any of {plural(leader.scores, 'score')}."
         return
     _, board, rival, gap = max(leads, key=lambda lead: lead[0])
-    lead = f"{_claim(board)} than {rival}, by {_amount(gap)}"
+    does = _claim(board, leader.model, leaderboard)
+    lead = f"{does} than {rival}, by {_amount(gap)}"
     claim = f"among the best on {leader.best} of {plural(leader.scores, 'score')}"
     if len(followers) == 1:
-        lead = f"{_claim(board)}, by {_amount(gap)}"
+        lead = f"{does}, by {_amount(gap)}"
         claim = f"ahead of {rival} on {leader.ahead} of {plural(leader.scores, 'score')}"
         claim += f" and behind on {leader.behind or 'none'}"
     where = f"{perceived(board.attribute, leaderboard)}: {score_name(board)}"
@@ -359,10 +361,14 @@ def _leader(leaderboard: Leaderboard) -> Iterator[str]:
     yield f"Its largest lead: it {lead} [{where}]."
 
 
-def _claim(board: Board) -> str:
-    """What a model does that is ahead on a board, such as ``treats the groups more evenly``."""
+def _claim(board: Board, model: str, leaderboard: Leaderboard) -> str:
+    """What a model does that is ahead on a board, such as ``treats the groups more evenly``.
+
+    One that declined most judgements treats nobody more evenly.
+    """
     metric = metric_of(board.metric)
-    return metric.ahead or f"has the better {metric.label}"
+    silent = model in leaderboard.silent and board.part == "subjective"
+    return f"has the better {metric.label}" if silent or not metric.ahead else metric.ahead
 
 
 def _standings(board: Board, lost: Sequence[str], *, bounded: bool) -> Table:

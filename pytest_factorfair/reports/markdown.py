@@ -48,6 +48,7 @@ def _passages(summary: Summary) -> Iterator[Passage]:
         head += [f"**{_text(str(summary.release))}**", _text(summary.release.advice)]
         if step := summary.release.next_step:
             head += [f"Next: `{_code(step)}`" if step.startswith("factorfair ") else f"Next: {_text(step)}"]
+        head += [_text(summary.release.look)] if summary.release.look else []
     else:
         head += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else [NO_GATES]
     head += [f"{_text(line[:1].upper() + line[1:])}." for line in answered(summary)]

@@ -182,12 +182,11 @@ class Report:
                 "letter": row.get("letter"),
                 "reason": row.get("reason", ""),
                 "prompt": row["prompt"],
-                "reply": response.get("text"),
-                "image_file": response.get("image_file") or None,
+                "reply": (row["response"] or {}).get("text"),
+                "image_file": (row["response"] or {}).get("image_file") or None,
                 **row.get("groups", {}),
             }
             for row in json_report.replies(file, where=f"the report's replies are in {file}")
-            for response in [row["response"] or {}]
         )
 
     @property

@@ -9,7 +9,8 @@ from pytest_factorfair.benchmarks import benchmark_with, benchmarks_of
 from pytest_factorfair.benchmarks.benchmark import UNKNOWN
 from pytest_factorfair.benchmarks.combined import metric_named
 from pytest_factorfair.benchmarks.metric import Metric
-from pytest_factorfair.domain import Board, Change, Score, Summary, Trend, plural, titled
+from pytest_factorfair.domain import Board, Change, Score, Succession, Summary, Trend, plural, titled
+from pytest_factorfair.drawing.statements import declines_changed
 from pytest_factorfair.drawing.table import Row, Table, as_lines, number, percent, span
 
 
@@ -83,11 +84,16 @@ def compared(summary: Summary) -> str:
     asked_again = [model for model in models if model in run.models]
     about = asked_again or [*models, "another model" if len(models) == 1 else "other models"]
     about += [run.times["baseline"][: len("2026-11-02")]] if run.times.get("baseline") else []
-    return f"Compared with the baseline ({', '.join(about)}): {outcome(summary.changes)}"
+    declines = declines_changed(summary.former, summary.scores)
+    return f"Compared with the baseline ({', '.join(about)}): {outcome(summary.changes, declines)}"
 
 
-def outcome(changes: Sequence[Change]) -> str:
-    """How much got worse since a former report, and what cannot be judged."""
+def outcome(changes: Sequence[Change], declines: str = "") -> str:
+    """How much got worse since a former report, what cannot be judged, and whether more is declined."""
+    return "; ".join(filter(None, (_worse(changes), declines)))
+
+
+def _worse(changes: Sequence[Change]) -> str:
     worse = [change for change in changes if change.regressed]
     scores = [change for change in changes if change.statistic is None]
     doubtful = sum(bool(change.doubt) for change in scores)
@@ -166,11 +172,12 @@ def _doubts(changes: Sequence[Change]) -> Iterator[str]:
         yield f"not judged, {doubted[0]}{remainder}: {doubt}"
 
 
-def changes_text(changes: Sequence[Change]) -> str:
+def changes_text(succession: Succession) -> str:
     """The line and the table as plain text, for a terminal."""
+    changes = succession.changes
     return "\n".join(
         [
-            f"Compared with the baseline: {outcome(changes)}",
+            f"Compared with the baseline: {outcome(changes, succession.declines)}",
             *(line.text for line in as_lines(changes_table(changes), titles=False)),
         ]
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.config.settings import Settings
     from pytest_factorfair.engine import EndpointState, Limits
     from pytest_factorfair.runs.responses import Responses
-    from pytest_factorfair.store import SharedLimits
+    from pytest_factorfair.store.sharing.limits import SharedLimits
 
 
 class Account:
@@ -50,7 +50,7 @@ class Account:
 
             self._limits = LocalLimits(settings.ceilings)
             return
-        from pytest_factorfair.store import SharedLimits
+        from pytest_factorfair.store.sharing.limits import SharedLimits
 
         self._shared = SharedLimits.begin(self._responses.store, settings.ceilings, run=settings.run)
         self._limits = self._shared
@@ -69,7 +69,7 @@ class Account:
         return self._limits
 
     def _join(self) -> None:
-        from pytest_factorfair.store import SharedLimits
+        from pytest_factorfair.store.sharing.limits import SharedLimits
 
         store, ceilings = self._responses.store, self._settings.ceilings
         self._shared = SharedLimits.join(

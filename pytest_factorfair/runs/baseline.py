@@ -72,7 +72,7 @@ class Baseline:
         return tuple(dict.fromkeys(score.checklist for score in self.scores if score.metric in only))
 
 
-def of(run: Run, path: str, current: Fingerprint) -> Baseline:
+def of_run(run: Run, path: str, current: Fingerprint) -> Baseline:
     """The baseline of a run, which was given as ``path``.
 
     Raises:

@@ -1,21 +1,16 @@
-"""``--factorfair-batch``: answers by batch before anything is asked one by one."""
+"""``--factorfair-batch``: whether a run has batches. Only then does it enter the wing ``batches``."""
 
 from __future__ import annotations
 
-import queue
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, wait
-from typing import TYPE_CHECKING, cast
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Request
-from pytest_factorfair.errors import InputError, PendingError
-from pytest_factorfair.runs.submissions import TICK
+from pytest_factorfair.wings import Wing
 
 if TYPE_CHECKING:
+    from pytest_factorfair.batches.run import Sender
     from pytest_factorfair.domain import Query, Reuse
-    from pytest_factorfair.engine import Plan
-    from pytest_factorfair.models import Model
-    from pytest_factorfair.models.batches import BatchModel
     from pytest_factorfair.runs.progress import Meter
     from pytest_factorfair.runs.responses import Responses
     from pytest_factorfair.runs.run import Assignment, Run
@@ -28,25 +23,8 @@ def check(run: Run) -> None:
     Raises:
         InputError: one cannot.
     """
-    settings = run.settings
-    if not settings.batch:
-        return
-    from pytest_factorfair.models.batches import BatchLine
-
-    where = settings.where("batch")
-    if run.modality == "image":
-        raise InputError(f"{where}: batches answer with text, not with pictures; leave the option out")
-    if settings.cluster is not None:
-        raise InputError(f"{where}: batches are for services, not for replicas; leave one of both out")
-    for spec, named in run.models.items():
-        if (model := _batched(named)) is None:
-            raise InputError(f"{where}: model '{spec}' is no service with batches; leave the option out")
-        if model.batches is None:
-            raise InputError(
-                f"{where}: no batches are known of the service of '{spec}'; to answer the questions "
-                f"elsewhere, give --factorfair-batch=files:DIR"
-            )
-        model.batches.encoded(BatchLine("", model.body(Request(""))))  # it may not take all fields
+    if run.settings.batch:
+        Wing.BATCHES.enter().check(run)
 
 
 class Batches:
@@ -74,10 +52,7 @@ class Batches:
 
     def bring_cases(self, assignments: Iterable[Assignment], meter: Meter) -> None:
         """Bring the answers of batches to these cases into the store; see ``bring``."""
-        if self.needed:
-            self.bring(
-                ((assignment.model, self._run.queries(assignment)) for assignment in assignments), meter
-            )
+        self.bring(((assignment.model, self._run.queries(assignment)) for assignment in assignments), meter)
 
     def bring(self, queries: Iterable[tuple[str, Sequence[Query]]], meter: Meter) -> None:
         """Bring the answers of batches to the queries of each model into the store.
@@ -87,45 +62,12 @@ class Batches:
             InputError: the service has no batches, or the replies in a folder are wrong.
             BudgetError, FatalModelError, StoreError: as for single calls.
         """
-        if not self.needed:
-            return
-        by_model: dict[str, list[Query]] = {}
-        for spec, of_model in queries:
-            by_model.setdefault(spec, []).extend(of_model)
-        lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-        under_way = []
-        for spec, of_model in by_model.items():
-            if (model := _batched(self._run.models[spec])) is not None:
-                engine = self._submissions.engine
-                under_way.append(engine.bring(model, of_model, self._plan(model), lines.put))
-        _announced(under_way, lines, meter)
-        errors = [error for future in under_way if (error := future.exception()) is not None]
-        if errors:  # one that no later run can help comes first
-            raise min(errors, key=lambda error: isinstance(error, PendingError))
+        if self.needed:
+            self._sender.bring(queries, meter)
 
-    def _plan(self, model: BatchModel) -> Plan:
-        from pytest_factorfair.engine import Plan
-
-        services = {} if model.batches is None else {model.batches.name: model.batches}
-        if not self._settings.batch:
-            return Plan("collect", None, services)
-        return Plan("wait" if self._settings.batch == "wait" else "leave", model.batches, services)
-
-
-def _batched(model: Model) -> BatchModel | None:
-    """The model, if it is one whose requests can be sent in batches."""
-    return cast("BatchModel", model) if hasattr(model, "batches") else None
-
-
-def _announced(under_way: Sequence[Future[None]], lines: queue.SimpleQueue[str], meter: Meter) -> None:
-    """Wait for all, and show the lines that they tell meanwhile."""
-    try:
-        while True:
-            running = wait(under_way, TICK).not_done
-            while not lines.empty():
-                meter.announce(lines.get())
-            if not running:
-                return
-            meter.tick()
-    finally:
-        meter.clear()
+    @cached_property
+    def _sender(self) -> Sender:
+        sender: Sender = Wing.BATCHES.enter().Sender(
+            self._run, self._submissions.engine, self._responses.store
+        )
+        return sender

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,12 +15,13 @@ from pytest_factorfair.domain import Checklist, Request, Response
 from pytest_factorfair.errors import FatalModelError, InputError
 from pytest_factorfair.models import prices
 from pytest_factorfair.redaction import concealed
+from pytest_factorfair.wings import Wing
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.models import Factory, Model
-    from pytest_factorfair.models.cluster import Cluster
+    from pytest_factorfair.ray.fleet import Fleet
     from pytest_factorfair.store import ShardRow
 
 SIMULATED = "sim"
@@ -28,11 +29,11 @@ SIMULATED = "sim"
 
 
 class ModelsAndDetector(NamedTuple):
-    """The models by spec, the detector of pictures, and the cluster that their replicas run in."""
+    """The models by spec, the detector of pictures, and their replicas in a cluster."""
 
     models: Mapping[str, Model]
     detector: Detector | None
-    cluster: Cluster | None = None
+    cluster: Fleet | None = None
 
 
 class Builder:
@@ -118,29 +119,27 @@ class Builder:
 
     def _replicated(self, built: ModelsAndDetector) -> ModelsAndDetector:
         """Leave the work to replicas in a cluster, where another machine can build the model or detector."""
-        from pytest_factorfair import detection
-        from pytest_factorfair.detection.replicas import ReplicatedDetector
-        from pytest_factorfair.detection.vision import VisionDetector
-        from pytest_factorfair.models.cluster import Cluster
-        from pytest_factorfair.models.pool import ReplicaSpec
-        from pytest_factorfair.models.replicas import ReplicatedModel
-
         settings, detector = self._settings, built.detector
-        cluster = Cluster(settings.cluster or "")
-        replicated: dict[str, Model] = {}
+        fleet: Fleet = Wing.RAY.enter().Fleet(settings.cluster or "", settings.replicas)
+        replicated = {}
         for spec, local in built.models.items():
-            replicated[spec] = local
-            if models.replicable(spec, self._custom):
-                replica_spec = ReplicaSpec(spec, partial(self._build_model, spec, custom={}), local.identity)
-                replicated[spec] = ReplicatedModel(local, replica_spec, cluster, settings.replicas)
-        looks = isinstance(detector, VisionDetector)  # its model is asked by this process's engine
-        if detector is not None and settings.replicas.detectors and not looks:
-            spec = settings.detector or SIMULATED
-            if not {spec, spec.partition(":")[0]} & self._detectors.keys():
-                rebuild = partial(detection.build, spec, custom={}, defaults=self._published.detector)
-                replica_spec = ReplicaSpec(f"detector '{spec}'", rebuild, detector.identity)
-                detector = ReplicatedDetector(detector, replica_spec, cluster, settings.replicas.detectors)
-        return ModelsAndDetector(replicated, detector, cluster)
+            rebuild = partial(self._build_model, spec, custom={})
+            replicable = models.replicable(spec, self._custom)
+            replicated[spec] = fleet.model(spec, local, rebuild if replicable else None)
+        if detector is not None and settings.replicas.detectors:
+            detector = fleet.detector(settings.detector or SIMULATED, detector, self._rebuilds(detector))
+        return ModelsAndDetector(replicated, detector, fleet)
+
+    def _rebuilds(self, detector: Detector) -> Callable[[], Detector] | None:
+        """What builds the detector on another machine; None for users' own and for those that ask a model."""
+        from pytest_factorfair import detection
+        from pytest_factorfair.detection.vision import VisionDetector
+
+        spec = self._settings.detector or SIMULATED
+        asks_here = isinstance(detector, VisionDetector)  # its model is asked by this process's engine
+        if asks_here or {spec, spec.partition(":")[0]} & self._detectors.keys():
+            return None
+        return partial(detection.build, spec, custom={}, defaults=self._published.detector)
 
 
 class StoredModel:

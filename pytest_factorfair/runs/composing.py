@@ -106,8 +106,8 @@ def _check_settings(settings: Settings, checklist: Checklist) -> None:
     if settings.explain and checklist.modality == "image":
         raise InputError(f"{settings.where('explain')}: a picture gives no reason; leave the option out")
     if settings.sizes and not set(settings.sizes) & set(SIZES[checklist.modality]):
-        asks = "text; give N or objective=N" if checklist.modality == "text" else "pictures; give images=N"
-        raise InputError(f"{settings.where('samples')}: checklist '{checklist.name}' asks for {asks}")
+        sizes = "text; give N or objective=N" if checklist.modality == "text" else "pictures; give images=N"
+        raise InputError(f"{settings.where('samples')}: checklist '{checklist.name}' asks for {sizes}")
     if settings.answers != "text" and checklist.modality == "image":
         raise InputError(f"{settings.where('answers')}: a picture has no letters; leave the option out")
     if settings.answers == "probabilities" and not benchmarks.benchmark_of(checklist).counts_probabilities:

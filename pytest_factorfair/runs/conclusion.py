@@ -15,18 +15,17 @@ from pytest_factorfair import reports
 from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.exports import tracking
-from pytest_factorfair.exports.tracking import TrackerResult
-from pytest_factorfair.labelling import error_table
 from pytest_factorfair.runs import baseline
 from pytest_factorfair.runs.looks import Looks
 from pytest_factorfair.runs.planning import lock
 from pytest_factorfair.runs.reasons import ReasonCitations, explain
 from pytest_factorfair.runs.summary import illustrated, summarise
+from pytest_factorfair.wings import Wing
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from pytest_factorfair.exports.tracking import TrackerResult
     from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.ledger import IncompleteRun, Ledger, StartTime
     from pytest_factorfair.runs.progress import Meter
@@ -64,15 +63,15 @@ def files(run: Run, started: datetime) -> tuple[baseline.Baseline | None, tuple[
     """
     settings = run.settings
     for target in settings.log:
-        tracking.check(target, where=settings.where("log"))
+        Wing.TRACKING.enter().check(target, where=settings.where("log"))
     former = None
     if settings.baseline is not None:
-        former = baseline.of(run, settings.baseline, lock.fingerprint(run, started))
+        former = baseline.of_run(run, settings.baseline, lock.fingerprint(run, started))
     errors: tuple[Confusion, ...] = ()
     if (table := settings.detector_errors) is not None:
         where = settings.where("detector-errors")
         detector = run.detector.identity if run.detector else {}
-        errors = error_table.of_run(table, run.checklists, detector=detector, where=where)
+        errors = Wing.ERROR_TABLE.enter().of_run(table, run.checklists, detector=detector, where=where)
     return former, errors
 
 
@@ -184,5 +183,5 @@ class Conclusion:
             return replace(result, fails=True, unwritten=f"the reports could not be written: {cause}")
         whole = not partial and self._run.settings.shard is None
         targets = self._run.settings.log if whole else ()
-        logged = tuple(tracking.log(target, result.summary, written) for target in targets)
+        logged = tuple(Wing.TRACKING.enter().log(target, result.summary, written) for target in targets)
         return replace(result, written=written, logged=logged)

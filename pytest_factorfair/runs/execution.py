@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import process
 from pytest_factorfair.domain import Usage, plural
 from pytest_factorfair.errors import PendingError, StoreError
-from pytest_factorfair.runs import replicas, shards, transport
+from pytest_factorfair.runs import shards, transport
 from pytest_factorfair.runs.account import Account
 from pytest_factorfair.runs.batches import Batches
 from pytest_factorfair.runs.planning import preflight
@@ -141,8 +141,8 @@ class Execution:
         return nullcontext() if self.run.settings.reuse == "only" else Cancellation(lambda: self._stopped)
 
     def interrupt(self, reason: str) -> None:
-        """Stop without waiting for a store that is away."""
-        self.responses.hurry()
+        """Stop without waiting for a store that fails."""
+        self.responses.stop_waiting()
         self.stop(reason)
 
     def stop(self, reason: str) -> None:
@@ -195,4 +195,5 @@ class Execution:
         self.account.close()
         self.responses.close()
         self.submissions.connections.close()
-        replicas.close(self.run)
+        if self.run.cluster is not None:
+            self.run.cluster.close()

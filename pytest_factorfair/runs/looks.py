@@ -95,6 +95,10 @@ def unreleasable(
 def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: float) -> gating.Terms:
     """The terms by which gates are judged; waivers must be in force ``today``."""
     settings = run.settings
+    # As a command in the current folder names it; the default one is left out.
+    report, current_folder = Path(settings.report), Path.cwd()
+    if report.is_relative_to(current_folder):
+        report = report.relative_to(current_folder)
     return gating.Terms(
         settings.estimator,
         settings.interval,
@@ -102,16 +106,8 @@ def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: fl
         waivers=settings.waivers,
         today=today,
         baseline=baseline,
-        report=_typed(settings.report),
+        report="" if report == Path(DEFAULT_REPORT) else str(report),
     )
-
-
-def _typed(report: str) -> str:
-    """The folder of the report as a command in the current folder names it; empty if it is the default."""
-    path, current_folder = Path(report), Path.cwd()
-    if path.is_relative_to(current_folder):
-        path = path.relative_to(current_folder)
-    return "" if path == Path(DEFAULT_REPORT) else str(path)
 
 
 def _undecided(rulings: Iterable[gating.Ruling], settled: Mapping[str, Verdict]) -> list[Verdict]:
@@ -200,7 +196,7 @@ class Looks:
                     for number, query in enumerate(self._run.further(assignment, times))
                     if number < samples or assignment.model in drawn or not query.repeat
                 ]
-                if not record.own_detector and self._run.had(assignment, record.answers, queries):
+                if not record.own_detector and self._run.matches(assignment, record.answers, queries):
                     yield Extension(assignment, record, tuple(queries[len(asked(record.answers)) :]))
 
     def _obstacle(

@@ -30,9 +30,9 @@ class Progress:
     """The progress of a run; as text, one line.
 
     There are ``answers`` of ``total``; ``cached`` of them came from the store and ``refused`` are refusals,
-    ``filtered`` replies that the provider filtered, ``unparsed`` those that cannot be read.
-    ``cost`` in USD is None if unknown. ``endpoints`` are those that throttle or fail, and ``store_away`` is
-    whether nothing is asked because the store fails. ``look`` names a further look of the gates.
+    ``filtered`` replies that the provider filtered, ``unparsed`` those that cannot be read. ``cost`` in USD
+    is None if unknown. ``endpoints`` are those that throttle or fail, and ``store_unavailable`` is whether
+    nothing is asked because the store fails. ``look`` names a further look of the gates.
     """
 
     answers: int
@@ -44,14 +44,14 @@ class Progress:
     cost: float | None = 0.0
     seconds: float = 0.0
     endpoints: tuple[EndpointState, ...] = ()
-    store_away: bool = False
+    store_unavailable: bool = False
     look: str = ""
 
     def __str__(self) -> str:
         look = f"{self.look}: " if self.look else ""
         parts = [f"factorfair: {look}{self.answers:,} of {plural(self.total, 'answer')}"]
         # Delays come first, because a terminal of 80 columns cuts off the end.
-        waits = ["the response store"] if self.store_away else []
+        waits = ["the response store"] if self.store_unavailable else []
         if throttled := sum(endpoint.throttled for endpoint in self.endpoints):
             waits.append(f"429 × {throttled:,}")  # noqa: RUF001  # times
         closed = max(self.endpoints, key=lambda endpoint: endpoint.opens_in, default=None)
@@ -137,6 +137,6 @@ class Meter:
             cost=(self._account.usage + self._unaccounted).cost,
             seconds=time.monotonic() - self._began,
             endpoints=self._account.endpoints,
-            store_away=self._responses.away,
+            store_unavailable=self._responses.store_unavailable,
             look=self._look,
         )

@@ -84,7 +84,7 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> ReasonCita
         (assignment, query)
         for assignment, query in run.explained
         if (record := ledger.record(assignment.key)) is not None
-        and run.had(assignment, record.answers[: assignment.case.samples], run.queries(assignment))
+        and run.matches(assignment, record.answers[: assignment.case.samples], run.queries(assignment))
     ]
     if not to_explain:
         return ReasonCitations(
@@ -97,9 +97,10 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> ReasonCita
     from pytest_factorfair.reading.reasons import Citations, reason
 
     citations = {
-        checklist.name: Citations(checklist.attributes, citable, checklist.language)
+        checklist.name: Citations(
+            checklist.attributes, benchmark_of(checklist).citable(checklist), checklist.language
+        )
         for checklist in run.checklists
-        for citable in [benchmark_of(checklist).citable(checklist)]
     }
     reasons: dict[ReasonContext, list[Reason]] = {}
     stopped = ""

@@ -47,12 +47,12 @@ class Responses:
         return self._store is not None
 
     @property
-    def away(self) -> bool:
-        """Whether nothing is asked because the store is away."""
+    def store_unavailable(self) -> bool:
+        """Whether nothing is asked because the store fails."""
         return self._store is not None and self._store.outage.away
 
-    def hurry(self) -> None:
-        """Wait no longer for a store that is away."""
+    def stop_waiting(self) -> None:
+        """Wait no longer for a store that fails."""
         if self._store is not None:
             self._store.outage.hurry()
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.detection.vision import VisionDetector
     from pytest_factorfair.domain import Gate, Record
     from pytest_factorfair.models import Model
-    from pytest_factorfair.models.cluster import Cluster
     from pytest_factorfair.models.prices import Price
+    from pytest_factorfair.ray.fleet import Fleet
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Run:
     detector: Detector | None
     assignments: tuple[Assignment, ...]
     given_price: Price | None
-    cluster: Cluster | None = None
+    cluster: Fleet | None = None
     selected: tuple[Assignment, ...] | None = None
 
     def only(self, selected: Iterable[Assignment]) -> Run:
@@ -217,14 +217,15 @@ class Run:
         """
         if not self.settings.explain or self.settings.shard:
             return ()
-        return tuple(
-            (assignment, query)
-            for assignment in self.assignments
-            for checklist, case in [(assignment.checklist, assignment.case)]
-            if (query := benchmark_of(checklist).explained(checklist, case, self.sampling)) is not None
-        )
+        explained = []
+        for assignment in self.assignments:
+            checklist = assignment.checklist
+            query = benchmark_of(checklist).explained(checklist, assignment.case, self.sampling)
+            if query is not None:
+                explained.append((assignment, query))
+        return tuple(explained)
 
-    def had(self, assignment: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
+    def matches(self, assignment: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
         """Whether a case's answers belong to the first of these queries and come from the run's own model.
 
         A conftest.py may have replaced the model, which only the item's process knows.

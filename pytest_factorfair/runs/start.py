@@ -185,8 +185,8 @@ def _worded(summary: Summary) -> Summary:
     """The summary with the settings of ``run`` in its advice, not the options of the command line."""
     if (release := summary.release) is None:
         return summary
-    advice, next_step = _in_python(release.advice), _in_python(release.next_step)
-    return replace(summary, release=replace(release, advice=advice, next_step=next_step))
+    advice, next_step, look = map(_in_python, (release.advice, release.next_step, release.look))
+    return replace(summary, release=replace(release, advice=advice, next_step=next_step, look=look))
 
 
 OPTION = re.compile(r"(?:--factorfair-([a-z-]*[a-z])|(?<=\s)run\((\w+)=\.\.\.\))(?:=([\w.:/=,]*\w))?")

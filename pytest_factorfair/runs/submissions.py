@@ -49,7 +49,7 @@ class Submissions:
         self._read = read
         self._engine: Engine | None = None
         self._reader: AnswerReader | None = None
-        self._ahead: dict[CaseKey, Submitted] = {}
+        self._prefetched: dict[CaseKey, Submitted] = {}
 
     @property
     def engine(self) -> Engine:
@@ -84,14 +84,14 @@ class Submissions:
 
     def prefetch(self, assignment: Assignment) -> None:
         """Start asking a case that a later item needs; ``submit`` returns its result."""
-        if assignment.key not in self._ahead:
+        if assignment.key not in self._prefetched:
             with suppress(StoreError):  # the test that asks reports it
-                self._ahead[assignment.key] = self.submit(assignment, self._run.models[assignment.model])
+                self._prefetched[assignment.key] = self.submit(assignment, self._run.models[assignment.model])
 
     def submit(self, assignment: Assignment, model: Model) -> Submitted:
         """Ask all queries of a case, or take the future of a prefetch for this very model."""
-        if model is self._run.models[assignment.model] and assignment.key in self._ahead:
-            return self._ahead.pop(assignment.key)
+        if model is self._run.models[assignment.model] and assignment.key in self._prefetched:
+            return self._prefetched.pop(assignment.key)
         return self.engine.submit(model, self._run.queries(assignment))
 
     def parallel(self, assignment: Assignment) -> int | None:
@@ -144,8 +144,6 @@ class Submissions:
             estimate=estimates(run.price, run.modality),
             retry=retry if limits is None else replace(retry, clock=limits.clock),
             price=run.price,
-            batch_price=run.batch_price,
-            batch_estimate=estimates(run.batch_price, run.modality),
             judge=lambda: None if self._reader is None else self._reader.judge,
             first_replies=settings.first_replies,
         )
@@ -177,15 +175,15 @@ class Window:
         calls = self._submissions.connections.per_endpoint
         if (assignment := self._assignments[position]) is not None:
             calls = min(calls, self._submissions.parallel(assignment) or calls)
-        most_calls = MOST * calls if self._ahead(position) < LEAST * calls else 0
+        most_calls = MOST * calls if self._queries_ahead(position) < LEAST * calls else 0
         while self._next < len(self._assignments) and (
-            self._next <= position + 1 or self._ahead(position) < most_calls
+            self._next <= position + 1 or self._queries_ahead(position) < most_calls
         ):
             if (assignment := self._assignments[self._next]) is not None:
                 self._submissions.prefetch(assignment)
             self._next += 1
 
-    def _ahead(self, position: int) -> int:
+    def _queries_ahead(self, position: int) -> int:
         """The queries from a position to the end of the window."""
         return self._before[self._next] - self._before[position]
 

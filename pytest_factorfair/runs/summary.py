@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
+from pytest_factorfair.benchmarks import benchmark_of
 from pytest_factorfair.benchmarks.combined import by_benchmark, metrics, report
 from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.benchmarks.measuring import ReportInputs
@@ -19,6 +20,7 @@ from pytest_factorfair.benchmarks.rates import of_all
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
+    Declining,
     Fingerprint,
     Gate,
     Illustration,
@@ -44,6 +46,8 @@ from pytest_factorfair.runs.tabulating import copied, deterministic
 from pytest_factorfair.statistics.confusion import Confusion
 
 if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks.measurement import Counts
+    from pytest_factorfair.domain import Change
     from pytest_factorfair.runs.baseline import Baseline
     from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.ledger import IncompleteRun, Ledger
@@ -78,11 +82,6 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     counts = looked.counts or run.tabulate(ledger.records)
     baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(run.cases))
     terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
-    if incomplete is None:
-        verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
-        verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records), looked.spared))
-    else:
-        verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
     inputs = ReportInputs(
         records=ledger.records,
         checklists=run.checklists,
@@ -94,7 +93,12 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         baseline=baseline_counts,
     )
     reported = report(counts, inputs)
-    unjudged = gating.unjudged(gates, counts)
+    unjudged, declined = gating.unjudged(gates, counts), tuple(declining(reported.topics, reported.scans))
+    if incomplete is None:
+        verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
+        verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records, declined), looked.spared))
+    else:
+        verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
     dated = _dated(fingerprint(run, started), execution, ledger, baseline)
     return Summary(
         fingerprint=replace(dated, plan=plan_digest(plan.canonical(dated)) if run.settings.locked else ""),
@@ -107,7 +111,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         seconds=seconds,
         notes=tuple(_notes(execution, ledger.records, (*looked.notes, *explained.notes, *reported.notes))),
         former=() if baseline is None else baseline.scores,
-        changes=gating.changes(counts, baseline_counts) if baseline_counts else (),
+        changes=_changes(counts, baseline_counts),
         reasons=explained.reasons,
         dependences=reported.dependences,
         scans=reported.scans,
@@ -124,11 +128,21 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
-            declining=tuple(declining(reported.topics)),
+            declining=declined,
+            look=_look(run, [of.model for of in declined if of.mostly]),
             metrics=metrics(benchmark for benchmark, _ in by_benchmark(counts)),
         ),
         plan=plan,
     )
+
+
+def _changes(counts: Sequence[Counts], former: BaselineCounts | None) -> tuple[Change, ...]:
+    """The changes of scores since the baseline; none without one."""
+    if not former:
+        return ()
+    from pytest_factorfair.gates.comparison import changes
+
+    return changes(counts, former)
 
 
 def _usage(execution: Execution, ledger: Ledger) -> Usage:
@@ -162,6 +176,22 @@ def _deferred(run: Run, incomplete: IncompleteRun | None) -> str:
     return run.settings.set_aside
 
 
+def _look(run: Run, silent: Sequence[str]) -> str:
+    """How to look at what these models would choose where they decline; empty if none gives probabilities.
+
+    JSON would not do: a model may decline in it, too.
+    """
+    counted = all(benchmark_of(checklist).counts_probabilities for checklist in run.checklists)
+    models = [spec for spec in silent if counted and "probabilities" in run.other_modes(run.models[spec])]
+    if not models:
+        return ""
+    subject = listed(models) if len(run.models) > 1 else "it"
+    return (
+        f"To look at what {subject} would choose, add --factorfair-answers=probabilities "
+        "--factorfair-gate=none: a belief that it does not voice is no behaviour, so nothing is judged."
+    )
+
+
 def _obstacle(run: Run, incomplete: IncompleteRun | None, looked: LooksResult) -> gating.Obstacle | None:
     """Why gates stay undecided, if the run is the reason."""
     if incomplete is not None:
@@ -182,7 +212,9 @@ LOSSES: Mapping[ReportedOutcome, str] = {
 """What became of answers that are missing."""
 
 
-def _named_losses(run: Run, verdicts: Iterable[Verdict], records: Sequence[Record]) -> Iterator[Verdict]:
+def _named_losses(
+    run: Run, verdicts: Iterable[Verdict], records: Sequence[Record], declined: Iterable[Declining]
+) -> Iterator[Verdict]:
     """The verdicts; those that lost answers cause say how many answers of the model are lost, and how.
 
     If most replies could not be parsed, they advise to ask in another way.
@@ -190,9 +222,11 @@ def _named_losses(run: Run, verdicts: Iterable[Verdict], records: Sequence[Recor
     outcomes_by_model: dict[str, Counter[ReportedOutcome]] = {}
     for record in records:
         outcomes_by_model.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
+    neutral = {of.model: of.number for of in declined}  # refused, but not lost
     causes, steps = {}, {}
     for model, counts in outcomes_by_model.items():
         total = counts.total()
+        counts["refused"] -= neutral.get(model, 0)
         parts = [
             text.format(count=of_all(counts[outcome], total))
             for outcome, text in LOSSES.items()

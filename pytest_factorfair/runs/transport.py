@@ -96,11 +96,10 @@ def _checklist(plain: tuple[str, Any]) -> Checklist:
     return built
 
 
-def _answers(text: str) -> tuple[Answer, ...]:
-    return tuple(map(from_json, json.loads(text)))
-
-
-READERS: Mapping[Hashable, Reader] = {Checklist: _checklist, Sequence[Answer]: _answers}
+READERS: Mapping[Hashable, Reader] = {
+    Checklist: _checklist,
+    Sequence[Answer]: lambda text: tuple(map(from_json, json.loads(text))),
+}
 
 
 @cache

@@ -7,7 +7,6 @@ from pytest_factorfair.store.batches import BatchItem, BatchRow, Step, pending
 from pytest_factorfair.store.durable.outage import PATIENCE
 from pytest_factorfair.store.rows import CallTexts, Origin, Write, check, keys
 from pytest_factorfair.store.sharing.claims import ClaimResult
-from pytest_factorfair.store.sharing.limits import SharedLimits
 from pytest_factorfair.store.sharing.shards import ShardRow
 from pytest_factorfair.store.store import Store
 
@@ -19,7 +18,6 @@ __all__ = [
     "ClaimResult",
     "Origin",
     "ShardRow",
-    "SharedLimits",
     "Step",
     "Store",
     "Write",

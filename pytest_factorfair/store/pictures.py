@@ -30,6 +30,8 @@ from pytest_factorfair import process
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import LostPictureError, PictureError, StoreError
 from pytest_factorfair.pictures import kind
+from pytest_factorfair.store.durable.outage import PATIENCE
+from pytest_factorfair.wings import Wing
 
 MANIFEST = "manifest.jsonl"
 MARK = "storage-id"
@@ -341,3 +343,11 @@ class Folder(Pictures):
                 file.close()
                 Path(file.name).replace(path)
         return folders | {self._folder} if new_folders else folders
+
+
+def shared(address: str, patience: float = PATIENCE) -> Pictures:
+    """The bucket or folder that a user names for pictures."""
+    if "://" not in address:
+        return Folder(Path(address), shared=True)
+    bucket: Pictures = Wing.BUCKET.enter().Bucket(address, patience)
+    return bucket

@@ -7,10 +7,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy
 from sqlalchemy import bindparam, func, literal_column, select, update
@@ -21,12 +21,10 @@ from pytest_factorfair.domain import Response, plural
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.batches import Batches
-from pytest_factorfair.store.detections import Detections
-from pytest_factorfair.store.durable.bucket import shared
 from pytest_factorfair.store.durable.outage import PATIENCE, Outage, read
 from pytest_factorfair.store.durable.rescue import Rescue
 from pytest_factorfair.store.opening import explained
-from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
+from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept, shared
 from pytest_factorfair.store.rows import CallTexts, Origin, Write, call_texts, from_body, to_row
 from pytest_factorfair.store.schema import (
     BATCH_ITEMS,
@@ -39,6 +37,9 @@ from pytest_factorfair.store.schema import (
 from pytest_factorfair.store.sharing.claims import ClaimRequest, ClaimResult
 from pytest_factorfair.store.sharing.shards import ShardRow, entered
 from pytest_factorfair.store.writer import Writer
+
+if TYPE_CHECKING:
+    from pytest_factorfair.store.detections import Detections
 
 Rows = Sequence[Any]
 CHUNK = 500  # keys per statement, below every database's limit on parameters
@@ -87,10 +88,8 @@ class Store:
         self.outage = outage or Outage()
         self._rescue = rescue
         self._read_only = writable is not None
+        self._writable = writable or (lambda: database)
         self._writer = Writer(database, location, pictures, self.outage, rescue)
-        self.detections = Detections(
-            database, location, pictures, self.outage, writable=writable or (lambda: database)
-        )
         usable = _AMONG & RESPONSES.c.reusable
         if since:
             usable &= RESPONSES.c.created >= literal_column(f"'{datetime.fromisoformat(since).isoformat()}'")
@@ -147,6 +146,13 @@ class Store:
             since=since,
             writable=writable,
         )
+
+    @cached_property
+    def detections(self) -> Detections:
+        """The stored detections of pictures."""
+        from pytest_factorfair.store.detections import Detections
+
+        return Detections(self.database, self.location, self.pictures, self.outage, writable=self._writable)
 
     @property
     def away(self) -> bool:
@@ -391,7 +397,8 @@ class Store:
     def close(self) -> None:
         """Commit all writes and release the database; closing twice does nothing."""
         self._writer.close()
-        self.detections.close()
+        if "detections" in vars(self):
+            self.detections.close()
         self.outage.close()
         self.database.dispose()
 

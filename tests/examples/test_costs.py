@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_factorfair import benchmarks, models
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import AnswerMode
-from pytest_factorfair.models import litellm_catalogue, prices
+from pytest_factorfair.models import litellm_catalogue
 from pytest_factorfair.models.prices import Price
 from tests.extras import needs
 
@@ -43,7 +43,7 @@ def cost(price: Price | None, mode: AnswerMode, *, tokens: int) -> str:
 
 
 def row(model: str) -> str:
-    entry, full = litellm_catalogue.entry(model), prices.listed(model)
+    entry, full = litellm_catalogue.entry(model), litellm_catalogue.price(model)
     built = models.build(model, {}, checklists=(), custom={}, asked=False)
     half: Price | None = getattr(built, "batch_price", None)  # a provider without batches has none
     reasons = bool(entry.get("supports_reasoning"))

@@ -150,7 +150,7 @@ def test_a_crashed_worker_has_counted_what_it_sent(project: Project, stub: StubS
 
 
 ELSEWHERE = """
-from pytest_factorfair.store import SharedLimits
+from pytest_factorfair.store.sharing.limits import SharedLimits
 
 def pytest_configure(config):
     if hasattr(config, "workerinput"):

@@ -14,7 +14,7 @@ import pytest
 from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import changes
+from pytest_factorfair.gates.comparison import changes
 from pytest_factorfair.reports.json_report import AGAIN, EXPECTED
 from pytest_factorfair.runs import baseline
 from tests.finished import IDEAL, Finished

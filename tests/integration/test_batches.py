@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from pytest_factorfair import run
+from pytest_factorfair.batches import batching, collecting
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue, parsed
-from pytest_factorfair.engine import batching, collecting
+from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError, PendingError
 from pytest_factorfair.runs.batches import Batches
 from tests import forkserver, postgres
@@ -38,8 +39,8 @@ STORE = ".factorfair/responses.sqlite"
 # Polls without pauses, and an end of the process at the moment that KILL names: before or after a step.
 KILLING = """
 import os
-from pytest_factorfair.engine import batching, collecting
-from pytest_factorfair.models.openai_batches import OpenAIBatches
+from pytest_factorfair.batches import batching, collecting
+from pytest_factorfair.batches.openai import OpenAIBatches
 from pytest_factorfair.store import Store
 from pytest_factorfair.store.batches import Batches
 
@@ -294,6 +295,35 @@ def test_a_model_that_is_no_service_is_refused(project: Project) -> None:
     result = project.run("--factorfair-batch=wait", model="sim:ideal")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*model 'sim:ideal' is no service with batches*"])
+
+
+class Local:
+    """A user's model, which counts its own batches, as models on this machine do."""
+
+    endpoint = "here"
+    parallel = None
+    batches = 2
+    identity: Mapping[str, object] = {"provider": "local"}
+
+    async def ask(self, _request: Request) -> Response:
+        return Response("A")
+
+    async def close(self) -> None:
+        pass
+
+
+def test_a_model_with_batches_of_its_own_is_no_service(
+    project: Project, service: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither if it is to send batches, nor if an earlier run has left some in the store."""
+    monkeypatch.chdir(project.path)
+    service.script_batches(duration=100.0)
+    settings: dict[str, Any] = {"checklist": ["small.yaml"], "samples": "24,objective=4", "progress": False}
+    with pytest.raises(PendingError):
+        run("openai/gpt-4o", batch="leave", model_arg={"base_url": service.base_url}, **settings)
+    assert run({"mine": Local()}, **settings).summary.usage.calls == ANSWERS
+    with pytest.raises(InputError, match="model 'mine' is no service with batches"):
+        run({"mine": Local()}, batch="wait", **settings)
 
 
 @pytest.mark.parametrize("value", ["soon", "files:"])

@@ -16,7 +16,8 @@ from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue, parsed
 from pytest_factorfair.domain import Ceilings
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.store import SharedLimits, Store
+from pytest_factorfair.store import Store
+from pytest_factorfair.store.sharing.limits import SharedLimits
 from tests import forkserver
 from tests.project import PYTEST, TOGETHER, Project
 from tests.servers import StubServer

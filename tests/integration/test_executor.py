@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_factorfair.models import cluster
+from pytest_factorfair.ray import cluster
 from tests.project import Project
 
 RAY = "--factorfair-executor=ray:127.0.0.1:1"  # nobody listens there

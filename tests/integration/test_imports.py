@@ -47,6 +47,27 @@ WINGS = {
         "pytest_factorfair.benchmarks.faintbench",
         "pytest_factorfair.benchmarks.items",
     ),
+    "batches, Ray and local models": (
+        "pytest_factorfair.batches",
+        "pytest_factorfair.ray",
+        "pytest_factorfair.local",
+        "pytest_factorfair.models.callable",
+        "pytest_factorfair.models.litellm_catalogue",
+    ),
+    "pictures and labels": (
+        "pytest_factorfair.detection",
+        "pytest_factorfair.labelling",
+        "pytest_factorfair.pictures.",
+    ),
+    "comparisons and exports": (
+        "pytest_factorfair.exports",
+        "pytest_factorfair.gates.comparison",
+    ),
+    "a bucket, and a user's language": (
+        "pytest_factorfair.store.detections",
+        "pytest_factorfair.store.durable.bucket",
+        "pytest_factorfair.checklist.language_file",
+    ),
 }
 """What a run of text on FACT-OR-FAIR does not need, as the beginnings of names of modules."""
 

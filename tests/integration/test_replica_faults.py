@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 
 from benchmarks.same_results import differences
-from pytest_factorfair.models import cluster
+from pytest_factorfair.ray import cluster
 from tests.project import FEW_PORTRAITS
 from tests.ray_cluster import ANSWERS, CLUSTER, PARALLEL, Ground, Nodes
 
 pytestmark = [pytest.mark.slow, *CLUSTER]
-BRISK = "from pytest_factorfair.models import cluster\n\ncluster.TIMEOUTS = cluster.ClusterTimeouts(look=0.2, misses=3)\n"
+BRISK = "from pytest_factorfair.ray import cluster\n\ncluster.TIMEOUTS = cluster.ClusterTimeouts(look=0.2, misses=3)\n"
 
 
 def is_alive(pid: int) -> bool:

@@ -9,22 +9,31 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from pkgutil import walk_packages
+from typing import NamedTuple
+
+from pytest_factorfair.models.registry import SCHEMES
+from pytest_factorfair.wings import Wing
 
 PACKAGE = Path(__file__).parents[2] / "pytest_factorfair"
 PREFIX = "pytest_factorfair."
-LAYERS = {"errors": 0, "process": 0, "redaction": 0, "domain": 0, "checklist": 1, "drawing": 1, "languages": 1, "benchmarks": 1,
+LAYERS = {"errors": 0, "process": 0, "redaction": 0, "wings": 0, "domain": 0, "checklist": 1, "drawing": 1, "languages": 1, "benchmarks": 1,
           "scoring": 1, "pictures": 1, "models": 1, "local": 1, "store": 1, "engine": 2, "reading": 2, "detection": 2, "statistics": 1,
-          "labelling": 4, "gates": 4, "reports": 5, "exports": 5, "config": 4, "runs": 6, "plugin": 7, "commands": 7, "checks": 8}  # fmt: skip
+          "labelling": 4, "gates": 4, "reports": 5, "exports": 5, "config": 4, "runs": 6,
+          "batches": 6, "ray": 6, "plugin": 7, "commands": 7, "checks": 8}  # fmt: skip
+WINGS = {"batches", "ray", "local", "exports", "labelling"}
+"""Rooms that the others import for types alone: ``wings.py`` and ``models/registry.py`` name their modules."""
+OPENED_BY_HAND = {"commands", "detection/clip_checkpoint.py"}
+"""A command imports what it is about; CLIP, a local checkpoint, is itself imported by name."""
 PYTEST_FACING = {"plugin", "checks"}
 ON_SAVED_COUNTS = {"statistics", "benchmarks", "gates"}
-OWNERS = {"sqlalchemy": "store", "asyncio": "engine models local", "threading": "engine store models local", "torch": "local detection",
+OWNERS = {"sqlalchemy": "store", "asyncio": "engine models local batches ray", "threading": "engine store models local ray", "torch": "local detection",
           "litellm": "models", "aiohttp": "models", "scipy": "benchmarks statistics", "diffusers": "local",
           "onnxruntime": "detection", "vl_convert": "drawing reports", "cv2": "detection",
           "PIL": "pictures detection models reports local"}  # fmt: skip
 
 
-def imported(tree: ast.AST) -> Iterator[str]:
-    """The dotted names that a module imports, also those for type checkers only."""
+def imported(tree: ast.AST, *, types: bool = True) -> Iterator[str]:
+    """The dotted names that a module imports; ``types`` includes those for type checkers only."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.expr):
             continue  # most nodes are, and none of them imports
@@ -32,27 +41,43 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        else:
-            yield from imported(node)
+        elif types or not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield from imported(node, types=types)
+
+
+class Imports(NamedTuple):
+    everywhere: frozenset[str]
+    when_run: frozenset[str]
+    """Without those for type checkers only."""
 
 
 @cache
-def imports() -> dict[str, frozenset[str]]:
+def imports() -> dict[str, Imports]:
     """What all modules import, by their paths below the package."""
-    return {
-        path.relative_to(PACKAGE).as_posix(): frozenset(imported(ast.parse(path.read_text(encoding="utf-8"))))
-        for path in sorted(PACKAGE.rglob("*.py"))
-    }
+    by_path = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = Imports(frozenset(imported(tree)), frozenset(imported(tree, types=False)))
+        by_path[path.relative_to(PACKAGE).as_posix()] = names
+    return by_path
 
 
-def wrong_imports(relative: str, imported_names: Iterable[str]) -> Iterator[str]:
+def enters(path: str, imported_room: str) -> bool:
+    """Whether an import is one of the core, of a wing."""
+    return imported_room in WINGS and not {path, path.split("/", maxsplit=1)[0]} & (WINGS | OPENED_BY_HAND)
+
+
+def wrong_imports(relative: str, names: Imports) -> Iterator[str]:
     room = relative.removesuffix(".py").split("/")[0]
-    for name in sorted(imported_names):
+    for name in sorted(names.everywhere):
         top, _, target = name.partition(".")
         if top == "pytest_factorfair" and room in LAYERS:
             imported_room = target.split(".")[0]
             if imported_room not in LAYERS:
                 yield f"{relative}: {name}: no room may import a pytest-facing module"
+            elif enters(relative, imported_room):
+                if name in names.when_run:
+                    yield f"{relative}: {name}: a wing is entered by its name in wings.py"
             elif LAYERS[imported_room] > LAYERS[room]:
                 yield f"{relative}: {name}: an import upward"
             elif room in ON_SAVED_COUNTS and imported_room in ("store", "models"):
@@ -73,9 +98,9 @@ def imports_of_modules() -> dict[str, set[str]]:
     """The modules that each module imports, by their dotted names below the package."""
     names = {
         path.removesuffix(".py").replace("/", ".").removesuffix(".__init__"): {
-            name.removeprefix(PREFIX) for name in imported_names if name.startswith(PREFIX)
+            name.removeprefix(PREFIX) for name in module.everywhere if name.startswith(PREFIX)
         }
-        for path, imported_names in imports().items()
+        for path, module in imports().items()
     }
     return {
         module: {name if name in names else name.rpartition(".")[0] for name in imported_names} - {module}
@@ -97,7 +122,9 @@ def test_rooms_have_no_circular_imports() -> None:
     rooms: dict[str, set[str]] = {}
     for module, modules in imports_of_modules().items():
         room = module.split(".")[0]
-        rooms.setdefault(room, set()).update({name.split(".")[0] for name in modules} - {room})
+        others = {name.split(".")[0] for name in modules} - {room}
+        path = f"{module.replace('.', '/')}.py"
+        rooms.setdefault(room, set()).update(other for other in others if not enters(path, other))
     assert rooms["reports"] >= {"drawing", "benchmarks"}
     assert circle({room: rooms[room] for room in LAYERS}) == []
 
@@ -145,3 +172,20 @@ def test_every_stop_on_the_path_of_one_answer_exists() -> None:
             ]
             assert definitions, f"{file}::{name} does not exist"
             scope = definitions[0].body
+
+
+def test_the_core_imports_a_wing_for_types_alone() -> None:
+    name = "pytest_factorfair.batches.run.Sender"
+    for_types = Imports(frozenset({name}), frozenset())
+    when_run = Imports(frozenset({name}), frozenset({name}))
+    assert list(wrong_imports("runs/batches.py", for_types)) == []
+    [wrong] = wrong_imports("runs/batches.py", when_run)
+    assert "by its name in wings.py" in wrong
+    assert list(wrong_imports("batches/batching.py", when_run)) == []
+
+
+def test_every_wing_has_an_entrance() -> None:
+    entrances = {wing.value for wing in Wing}
+    entrances |= {module for scheme in SCHEMES.values() for module in (scheme.text, scheme.image) if module}
+    assert entrances <= imports_of_modules().keys()
+    assert {entrance.split(".")[0] for entrance in entrances} - {"models", "store"} == WINGS

@@ -31,7 +31,8 @@ from pytest_factorfair.benchmarks.items.metrics import (
     WorstCategory,
 )
 from pytest_factorfair.benchmarks.items.recommended import recommended
-from pytest_factorfair.benchmarks.items.scan import SCAN, ItemQuestions, ItemScan
+from pytest_factorfair.benchmarks.items.scan import SCAN, ItemQuestions
+from pytest_factorfair.benchmarks.items.scan_score import ItemScan
 from pytest_factorfair.benchmarks.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.benchmarks.measurement import (
     BaselineCounts,

@@ -172,7 +172,7 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
         summary.gates,
         summary.unjudged,
         unreadable=[record.case.case for record in summary.cases if not record.readable],
-        declining=tuple(declining(summary.topics)),
+        declining=tuple(declining(summary.topics, summary.scans)),
         metrics=metrics(benchmarks_of(summary.scores)),
     )
     fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")

@@ -185,6 +185,7 @@ class ModelRecord:
                     objective=run.objective,
                     seed=run.seed,
                     answers=run.answers,
+                    declines=run.declines,
                     estimator=run.estimator,
                     detector=run.detector or None,
                 ),

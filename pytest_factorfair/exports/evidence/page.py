@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pytest_factorfair.benchmarks import benchmarks_of
 from pytest_factorfair.domain import Summary, Verdict, plural
 from pytest_factorfair.drawing import escaping
-from pytest_factorfair.drawing.statements import ETHICS, NO_GATES
+from pytest_factorfair.drawing.statements import ETHICS, NO_GATES, declining
 from pytest_factorfair.drawing.table import Row, Table, as_markdown, number
 from pytest_factorfair.exports import card
 from pytest_factorfair.exports.evidence.consistency import Recomputed
@@ -19,6 +19,8 @@ PROVES = (
     "The digests prove that these files belong together and are unchanged. A signature over report.json also "
     "proves who signed it. Neither proves that the model behind an address was the named one."
 )
+
+NEUTRAL = "Declined judgements count as even choices: they are among the refused answers, and not missing."
 
 PLAN = (
     "The run was held to the plan with the digest above. A digest does not prove when the plan was made: "
@@ -47,8 +49,8 @@ def to_markdown(
     if summary.release:
         parts += [f"**{escaping.markdown(str(summary.release))}**"]
     for model_card in cards:
-        lines = (f"{name}: {value}" for name, value in card.method(model_card))
-        parts += [_of(model_card, "How it was measured"), _bullets(*lines)]
+        method = (f"{name}: {value}" for name, value in card.method(model_card))
+        parts += [_of(model_card, "How it was measured"), _bullets(*method)]
     parts += [
         "## The run",
         _bullets(
@@ -64,7 +66,10 @@ def to_markdown(
             parts += [f"**{escaping.markdown(table.title)}**", as_markdown(table)]
     for model_card in cards:
         lost = ", ".join(f"{count:,} {name}" for name, count in card.answers(model_card.summary).items())
-        parts += [_of(model_card, "Missing answers"), _bullets(lost, *_left_out(left_out[model_card.model]))]
+        about = model_card.summary
+        declined = [f"{of.sentence} {NEUTRAL}" for of in declining(about.topics, about.scans)]
+        lines = (lost, *declined, *_left_out(left_out[model_card.model]))
+        parts += [_of(model_card, "Missing answers"), _bullets(*lines)]
     again = (
         f"Computed again from the counts in the report, with the same result: {recomputed.scores:,} of "
         f"{plural(len(summary.scores), 'score')} and {recomputed.gates:,} of "

@@ -42,7 +42,7 @@ from pytest_factorfair.reports.sheets import MOST
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
 if TYPE_CHECKING:
-    from pytest_factorfair.reports.responses import Excerpts
+    from pytest_factorfair.reports.responses import Excerpt, Excerpts
 
 # The maximum number of columns of a table of diagnostics that fit on a screen and on paper.
 SIDE_BY_SIDE = 5
@@ -65,7 +65,7 @@ def to_html(
     ``folder`` contains the contact sheets and the file of all ``replies``; ``thumbnails`` are small JPEGs of
     pictures by their keys, or messages why there are none.
     """
-    asked, benchmarks = tuple(cases), benchmarks_of(summary.scores)
+    asked, benchmarks, excerpts = tuple(cases), benchmarks_of(summary.scores), tuple(excerpts)
     # A run that got no answer has nothing to draw.
     counted = summary if summary.cases else replace(summary, topics=(), prompts=(), dependences=())
     drawn = {
@@ -90,7 +90,12 @@ def to_html(
     packed = gzip.compress(_compact_json(shown).encode(), mtime=0)  # to a tenth, as prompts recur
     values = {
         **content(summary),
-        "values": {**drawn, "former": bool(summary.former), "models": len(summary.fingerprint.models)},
+        "values": {
+            **drawn,
+            "former": bool(summary.former),
+            "models": len(summary.fingerprint.models),
+            "declined": _declined(excerpts, asked),
+        },
         "data": escaping.script(_compact_json(drawn)),
         "replies": base64.b64encode(packed).decode(),
         "searchable": any(row["shown"] for row in shown),
@@ -162,6 +167,22 @@ def _replies(
                 for excerpt in case_excerpts.shown
             ],
         }
+
+
+QUOTED = 3
+"""Declined judgements of a model that are quoted."""
+
+
+def _declined(excerpts: Iterable[Excerpts], cases: Iterable[Case]) -> Mapping[str, list[Excerpt]]:
+    """The first different replies of each model that decline a judgement."""
+    judging = {(case.checklist, case.id) for case in cases if case.judges}
+    quoted: dict[str, dict[str, Excerpt]] = {}
+    for of_case in excerpts:
+        replies = quoted.setdefault(of_case.case.model, {})
+        for excerpt in of_case.shown if of_case.case[1:] in judging else ():
+            if excerpt.answer.declined and excerpt.reply and len(replies) < QUOTED:
+                replies.setdefault(excerpt.reply, excerpt)
+    return {model: [*replies.values()] for model, replies in quoted.items()}
 
 
 def _picture(answer: Answer, thumbnails: Mapping[str, bytes | str]) -> dict[str, str]:
@@ -304,6 +325,7 @@ def content(summary: Summary) -> dict[str, Any]:
         "word": release.word if release else "NOT JUDGED" if summary.incomplete else "",
         "advice": release.advice if release else "",
         "next_step": release.next_step if release else "",
+        "look": release.look if release else "",
         "answered": tuple(statements.answered(summary)),
         "tone": TONES.get(release.word, "none") if release else "none",
         "verdict_groups": () if summary.incomplete else tuple(_verdict_groups(summary)),
@@ -361,7 +383,7 @@ def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:
     """The settings in which another run must agree to be comparable with this one."""
     run, usage = summary.fingerprint, summary.usage
     yield from ((f"checklist {name}", digest[:12]) for name, digest in run.checklists.items())
-    for name in ("preset", "design", "truth", "answers", "estimator", "interval", "seed"):
+    for name in ("preset", "design", "truth", "answers", "declines", "estimator", "interval", "seed"):
         yield name, str(getattr(run, name))
     yield "tokens", f"{usage.tokens_in:,} in, {usage.tokens_out:,} out{usage.reasoning}"
     yield "size", size(summary)

@@ -9,10 +9,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.benchmarks import benchmark_of
-from pytest_factorfair.domain import AnswerMode, expired, plural
+from pytest_factorfair.domain import AnswerMode, expired, listed, plural
 from pytest_factorfair.models.protocol import stored_name
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.runs import replicas
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Query
@@ -64,19 +63,16 @@ class Lengths:
 
     def _mean(self, spec: str, mode: AnswerMode) -> MeanLength | None:
         """The mean of stored answers in this mode; JSON takes as many tokens as text."""
-        if spec not in self._stored:
-            self._stored[spec] = self._read(spec)
-        stored = self._stored[spec]
-        alike = {"text": "json", "json": "text"}.get(mode, mode)
-        return stored.get(mode) or stored.get(alike)
-
-    def _read(self, spec: str) -> Mapping[str, MeanLength]:
         if self._store is None:
-            return {}
-        from pytest_factorfair.store.lengths import mean_lengths
+            return None
+        if spec not in self._stored:
+            from pytest_factorfair.store.lengths import mean_lengths
 
-        model = self._run.models[spec]
-        return mean_lengths(self._store, stored_name(model), model.identity)
+            model = self._run.models[spec]
+            self._stored[spec] = mean_lengths(self._store, stored_name(model), model.identity)
+        stored = self._stored[spec]
+        as_long = {"text": "json", "json": "text"}.get(mode, mode)
+        return stored.get(mode) or stored.get(as_long)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +111,10 @@ class Outlook:
                     key for queries in chain(cases, asked) for key in keys(model.identity, queries)
                 )
         total = planned + reasons
-        costs = [_cost(run, spec, lengths) for spec in run.models] if stored < total else []
+        costs = []
+        for spec in run.models if stored < total else ():
+            reasons_asked = [query for assignment, query in run.explained if assignment.model == spec]
+            costs.append(cost_of(run, spec, *_asked(run, spec), reasons_asked, lengths=lengths))
         known_costs = [cost for cost in costs if cost is not None]
         cost = (1 - stored / max(total, 1)) * sum(known_costs) if len(known_costs) == len(costs) else None
         return cls(run, planned, reasons, stored, cost, lengths)
@@ -155,6 +154,7 @@ class Outlook:
             "seed": sampling.seed,
             "answers": settings.answers,
             "estimator": settings.estimator,
+            "declines": sampling.declines,
         }
         how = ", ".join(f"{name} {value}" for name, value in values.items() if name in settings.origins)
         whole = plural(len(self.run.assignments), "case")
@@ -191,12 +191,10 @@ def notices(run: Run) -> Iterator[str]:
     Rounded numbers of answers, gates that judge less than their words say, spare pictures, missing replicas,
     and declines that count as neutral where nothing asks to choose among people.
     """
-    if run.settings.unread:
-        yield run.settings.unread
-    asked_for = run.settings.sampling.declines == "neutral" and "declines" in run.settings.origins
-    if asked_for and not any(assignment.case.judges for assignment in run.assignments):
-        where = run.settings.where("declines")
-        yield f"{where} 'neutral' has no effect here: no question asks to choose among groups of people"
+    settings = run.settings
+    if settings.unread:
+        yield settings.unread
+    yield from _on_declines(run)
     for checklist in run.checklists:
         yield from benchmark_of(checklist).notices(checklist, run.sampling)
     if run.settings.gates:
@@ -216,7 +214,8 @@ def notices(run: Run) -> Iterator[str]:
                 }
                 if (surplus := model.surplus(prompts)) is not None:
                     yield surplus
-    yield from replicas.notices(run)
+    if run.cluster is not None:
+        yield from run.cluster.notices()
 
 
 def read(queries: Iterable[Query]) -> int:
@@ -256,12 +255,6 @@ def _asked(run: Run, spec: str) -> tuple[int, Iterator[Query]]:
     return asked, (query for assignment in assignments for query in run.queries(assignment))
 
 
-def _cost(run: Run, spec: str, lengths: Lengths) -> float | None:
-    """The estimated cost of all answers and reasons of a model."""
-    reasons = [query for assignment, query in run.explained if assignment.model == spec]
-    return cost_of(run, spec, *_asked(run, spec), reasons, lengths=lengths)
-
-
 def misses(run: Run, store: Store) -> Iterator[str]:
     """Why answers of the run are not in the store, if it has unused answers of the same model.
 
@@ -287,3 +280,19 @@ def misses(run: Run, store: Store) -> Iterator[str]:
     width = max((len(f"{count:,}") for count, _ in reasons.values()), default=0)
     for (spec, reason), (count, example) in sorted(reasons.items(), key=lambda row: -row[1][0]):
         yield f"{count:>{width},}  {spec}: {reason} (as in {example})"
+
+
+def _on_declines(run: Run) -> Iterator[str]:
+    """Where declined judgements are neutral without any effect, or against the published protocol."""
+    settings = run.settings
+    if settings.sampling.declines != "neutral":
+        return
+    published = {"preset paper": settings.preset == "paper"}
+    published["estimator published-code"] = settings.estimator == "published-code"
+    names = listed([name for name, chosen in published.items() if chosen])
+    if any(assignment.case.judges for assignment in run.assignments):
+        if names:
+            yield f"{names}, but declines = neutral: the authors leave out judgements that a model declines"
+    elif "declines" in settings.origins:
+        where = settings.where("declines")
+        yield f"{where} 'neutral' has no effect here: no question asks to choose among groups of people"

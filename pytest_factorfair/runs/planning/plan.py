@@ -90,14 +90,16 @@ class Plan:
         """Detectable changes, ways to answer and unused stored answers, then calls, cost and limits."""
         plan = self._outlook
         if self._run.selected is not None:
-            of = f"{len(self._run.to_ask):,} of {plural(len(self._run.assignments), 'case')}"
-            yield f"selected: {of}; gates are judged only if all are asked"
+            part = f"{len(self._run.to_ask):,} of {plural(len(self._run.assignments), 'case')}"
+            yield f"selected: {part}; gates are judged only if all are asked"
         yield from self._detectable_changes()
         if self._run.modality == "text":
             yield from self._modes()
         if self._run.settings.reuse != "none" and plan.stored < plan.planned:
             yield from misses(self._run, self._store)
-        most_by_id = {} if self._partial else most_answers(self._run, self._gates)
+        # A shard, or a selection of cases, judges no gate.
+        partial = self._run.settings.shard is not None or self._run.selected is not None
+        most_by_id = {} if partial else most_answers(self._run, self._gates)
         answers = sum(most_by_id.values()) if most_by_id else plan.planned
         if self._run.modality == "text":
             mode = self._run.settings.answers
@@ -128,11 +130,6 @@ class Plan:
             yield f"limit: {', '.join(limits)}"
         if self.written:
             yield self.written
-
-    @property
-    def _partial(self) -> bool:
-        """Whether some cases are not asked, so that nothing is judged."""
-        return self._run.settings.shard is not None or self._run.selected is not None
 
     def _cost(self, most: Mapping[str, int]) -> str:
         """The cost of the first look, and of so many answers to each assignment if that is more."""
@@ -173,6 +170,8 @@ class Plan:
                 yield gate
             previous = gate
             yield f"{entry.ljust(width)}  {n:>7,}  {change}"
+        measured = (m for gate in self._gates for m in selected(gate, self._counts, CORRECTED))
+        yield from dict.fromkeys(filter(None, (measurement.foreseen for measurement in measured)))
         if any(change == UNKNOWN for _, _, change in lines):
             yield f"{UNKNOWN}: how much such a score varies is known only once there are answers"
 
@@ -266,11 +265,11 @@ class Plan:
 
 def _merged(rows: Sequence[DetectableChange]) -> list[tuple[str, int, str]]:
     """Subject, answers and change of each line; equal scores of a gate share a line."""
-    alike: dict[tuple[str, int, str], list[DetectableChange]] = {}
+    rows_by_line: dict[tuple[str, int, str], list[DetectableChange]] = {}
     for row in rows:
-        alike.setdefault((row.gate, row.n, row.change), []).append(row)
+        rows_by_line.setdefault((row.gate, row.n, row.change), []).append(row)
     lines = []
-    for (gate, n, change), equal_rows in alike.items():
+    for (gate, n, change), equal_rows in rows_by_line.items():
         attributes = ", ".join(dict.fromkeys(row.attribute for row in equal_rows))
         score_name = f"{equal_rows[0].context},{attributes}" if attributes else ""
         on = score_name if len(equal_rows) == 1 else f"{len(equal_rows)} scores of {attributes}"

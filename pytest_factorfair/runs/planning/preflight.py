@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import process
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
-from pytest_factorfair.runs import replicas
 
 if TYPE_CHECKING:
     from pytest_factorfair.config.settings import Settings
@@ -33,8 +32,9 @@ def check(run: Run, store: Store) -> None:
         return
     if run.modality == "image":
         mark = store.settle_pictures()
-        for model in replicas.models_of(run) if mark else ():
-            model.keep_pictures(store.pictures.location, mark)
+        if mark and run.cluster is not None:
+            for model in run.cluster.models:
+                model.keep_pictures(store.pictures.location, mark)
     check_prices(run)
 
 
@@ -54,8 +54,9 @@ def check_services(run: Run) -> None:
 
         for spec, url in services.items():
             check_host(spec, url)
-    for model in replicas.models_of(run):
-        model.connect()
+    if run.cluster is not None:
+        for model in run.cluster.models:
+            model.connect()
 
 
 def check_report(settings: Settings, *, make: bool) -> None:

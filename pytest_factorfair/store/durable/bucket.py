@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.errors import LostPictureError, MissingExtraError, StoreError
 from pytest_factorfair.redaction import fit
 from pytest_factorfair.store.durable.outage import PATIENCE
-from pytest_factorfair.store.pictures import NAME, Folder, Picture, Pictures
+from pytest_factorfair.store.pictures import NAME, Picture, Pictures
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -134,11 +133,6 @@ class Bucket(Pictures):
             self._since = None
             return
         raise StoreError(f"{self.location}{file}: pictures {effect}: {problem}")
-
-
-def shared(address: str, patience: float = PATIENCE) -> Pictures:
-    """The bucket or folder that a user names for pictures."""
-    return Bucket(address, patience) if "://" in address else Folder(Path(address), shared=True)
 
 
 def _line(error: Exception) -> str:

@@ -55,14 +55,14 @@ def moment(connection: Connection) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """The result of a claim: ``mine`` to ask, ``theirs`` to wait for, and stored responses.
+    """The result of a claim: keys ``claimed`` to ask, ``elsewhere`` to wait for, and ``stored`` responses.
 
     Keys that are ``batched`` are in a batch, which a service answers.
     """
 
-    mine: tuple[str, ...]
-    theirs: tuple[str, ...]
-    had: dict[str, Response] = field(default_factory=dict)
+    claimed: tuple[str, ...]
+    elsewhere: tuple[str, ...]
+    stored: dict[str, Response] = field(default_factory=dict)
     batched: tuple[str, ...] = ()
 
 
@@ -79,10 +79,10 @@ class ClaimRequest:
         """The result for these keys: some are ``claimed`` or ``batched``, and some responses ``stored``."""
         unanswered = [key for key in self.keys if key not in stored]
         return ClaimResult(
-            mine=tuple(key for key in unanswered if key in claimed),
-            theirs=tuple(key for key in unanswered if key not in claimed and key not in batched),
+            claimed=tuple(key for key in unanswered if key in claimed),
+            elsewhere=tuple(key for key in unanswered if key not in claimed and key not in batched),
             batched=tuple(key for key in unanswered if key in batched),
-            had={key: stored[key] for key in self.keys if key in stored},
+            stored={key: stored[key] for key in self.keys if key in stored},
         )
 
 

@@ -3,7 +3,8 @@
 import sys
 
 from pytest_factorfair.domain import CallRequest, Ceilings, Grant
-from pytest_factorfair.store import SharedLimits, Store
+from pytest_factorfair.store import Store
+from pytest_factorfair.store.sharing.limits import SharedLimits
 
 url, session, calls, cost, max_calls = sys.argv[1:]
 ceilings = Ceilings(calls=int(calls) or None, cost=float(cost) or None)

@@ -13,6 +13,8 @@ from typing import TypeVar
 import pytest
 
 from pytest_factorfair import models
+from pytest_factorfair.batches import openai
+from pytest_factorfair.batches.protocol import BatchLine, BatchReply, BatchService, BatchState, BatchStatus
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import (
     FatalModelError,
@@ -21,8 +23,7 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models import litellm_transport, openai_batches, openai_http
-from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchService, BatchState, BatchStatus
+from pytest_factorfair.models import litellm_transport, openai_http
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.server import Server
 from pytest_factorfair.models.service import ServiceModel
@@ -316,16 +317,16 @@ def test_what_a_service_says_no_to(stub: StubServer, model: ServiceModel) -> Non
 @pytest.mark.parametrize(
     ("style", "dialect"),
     [
-        ("together", openai_batches.TOGETHER),
-        ("mistral", openai_batches.MISTRAL),
-        ("openai", openai_batches.AZURE),
+        ("together", openai.TOGETHER),
+        ("mistral", openai.MISTRAL),
+        ("openai", openai.AZURE),
     ],
 )
-def test_dialects(stub: StubServer, model: ServiceModel, style: str, dialect: openai_batches.Dialect) -> None:
+def test_dialects(stub: StubServer, model: ServiceModel, style: str, dialect: openai.Dialect) -> None:
     """States, times, names of fields, addresses and forms of lines differ; what comes of them does not."""
     stub.script_batches(style=style, duration=10)
     server = Server("m", stub.base_url, "OPENAI_API_KEY", KEY)
-    service = openai_batches.OpenAIBatches("openai/m", server, dialect)
+    service = openai.OpenAIBatches("openai/m", server, dialect)
     lines = lines_of(model)
 
     async def use() -> tuple[BatchStatus, list[BatchStatus], Mapping[str, Response | ModelError]]:
@@ -361,7 +362,7 @@ def test_dialects(stub: StubServer, model: ServiceModel, style: str, dialect: op
     ],
 )
 def test_the_host_decides_on_the_dialect(host: str, discount: float | None, lines: int) -> None:
-    service = openai_batches.OpenAIBatches("m", Server("m", f"https://{host}/v1", "", ""))
+    service = openai.OpenAIBatches("m", Server("m", f"https://{host}/v1", "", ""))
     assert (service.name, service.discount, service.max_lines, service.account) == (host, discount, lines, "")
 
 

@@ -23,7 +23,8 @@ from pytest_factorfair.benchmarks.schema import schemas
 from pytest_factorfair.benchmarks.share import GroupCounts
 from pytest_factorfair.domain import Answer, CaseKey, Checklist, Record, Sampling
 from pytest_factorfair.errors import ChecklistError, InputError
-from pytest_factorfair.gates import Terms, boards, changes, check, expand, judge, parse, unjudged
+from pytest_factorfair.gates import Terms, check, expand, judge, parse, unjudged
+from pytest_factorfair.gates.comparison import boards, changes
 from pytest_factorfair.runs.baseline import Baseline
 from tests.own_benchmark import FOLDER, GREETINGS, HELLO
 

@@ -31,7 +31,8 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.store import SharedLimits, Store
+from pytest_factorfair.store import Store
+from pytest_factorfair.store.sharing.limits import SharedLimits
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import Clock, FakeModel, queries
 

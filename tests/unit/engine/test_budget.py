@@ -13,8 +13,9 @@ from sqlalchemy import event, select
 from pytest_factorfair.domain import CallRequest, Ceilings, Grant, Request, Response
 from pytest_factorfair.engine import Budget, Limits, LocalLimits, Retry
 from pytest_factorfair.errors import BudgetError, RetryableModelError, StoreError
-from pytest_factorfair.store import SharedLimits, Store, keys
+from pytest_factorfair.store import Store, keys
 from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS
+from pytest_factorfair.store.sharing.limits import SharedLimits
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries, query
 

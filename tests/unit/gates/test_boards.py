@@ -12,7 +12,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.counting.by_query import AnswersB
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.measuring import ComparedModel
 from pytest_factorfair.domain import Answer, Board, CaseKey, Question, Record
-from pytest_factorfair.gates import boards
+from pytest_factorfair.gates.comparison import boards
 from tests.unit.scoring.builders import objective, tally, toward, truths, varied
 
 TRUTH = truths(8, 4)

@@ -19,7 +19,8 @@ from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.benchmarks.measuring import ComparedModel
 from pytest_factorfair.domain import UNSPECIFIED, Answer, CaseKey, Direction, Question, Record, Verdict
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import Terms, boards, changes, judge, parse
+from pytest_factorfair.gates import Terms, judge, parse
+from pytest_factorfair.gates.comparison import boards, changes
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample

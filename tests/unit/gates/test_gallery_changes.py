@@ -17,7 +17,8 @@ from pytest_factorfair.benchmarks.faintbench.scoring.gallery import Selection, g
 from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, detectable_distance
 from pytest_factorfair.domain import Sampling, Verdict
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import Terms, changes, check, expand, judge, parse
+from pytest_factorfair.gates import Terms, check, expand, judge, parse
+from pytest_factorfair.gates.comparison import changes
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.models import litellm_catalogue, prices
+from pytest_factorfair.models import litellm_catalogue
 from pytest_factorfair.models.prices import FREE, Price
 
 LISTED = {
@@ -94,7 +94,7 @@ def absent(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_listed_prices_are_read(model: str, expected: tuple[float, float] | None) -> None:
-    assert prices.listed(model) == (expected and Price(*expected))
+    assert litellm_catalogue.price(model) == (expected and Price(*expected))
 
 
 @pytest.mark.usefixtures("package")
@@ -107,7 +107,7 @@ def test_listed_prices_are_read(model: str, expected: tuple[float, float] | None
     ],
 )
 def test_price_of_pictures(model: str, expected: Price | None) -> None:
-    assert prices.listed(model, "image") == expected
+    assert litellm_catalogue.price(model, "image") == expected
 
 
 @pytest.mark.usefixtures("package")
@@ -122,7 +122,7 @@ def test_price_of_pictures(model: str, expected: Price | None) -> None:
     ],
 )
 def test_price_in_batches(model: str, discount: float | None, expected: tuple[float, float] | None) -> None:
-    assert prices.batched(model, discount) == (expected and Price(*expected))
+    assert litellm_catalogue.batch_price(model, discount) == (expected and Price(*expected))
 
 
 @pytest.mark.usefixtures("package")
@@ -168,11 +168,11 @@ def test_a_litellm_without_these_files_knows_nothing(package: Path) -> None:
     (package / "types" / "utils.py").write_text("")
 
     assert litellm_catalogue.providers() == frozenset()
-    assert prices.listed("gpt-4o") is None
+    assert litellm_catalogue.price("gpt-4o") is None
 
 
 @pytest.mark.usefixtures("absent")
 def test_without_litellm_everything_is_unknown() -> None:
     assert not litellm_catalogue.installed()
     assert litellm_catalogue.providers() == frozenset()
-    assert prices.listed("gpt-4o") is None
+    assert litellm_catalogue.price("gpt-4o") is None

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError, MissingExtraError
-from pytest_factorfair.models import Model, ModelSpec, build, litellm_catalogue, registry
+from pytest_factorfair.models import Model, ModelSpec, build, ids, litellm_catalogue, registry
 from tests.unit.models.sample import SAMPLE
 
 UNNAMED = (
@@ -71,6 +71,8 @@ def stubs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace every provider module by one whose models contain its name."""
 
     def imported(name: str) -> ModuleType:
+        if name == "pytest_factorfair.models.ids":
+            return ids
         module = ModuleType(name)
         module.build = lambda spec: Stub(spec, name.rpartition(".")[2])  # type: ignore[attr-defined]  # a stub
         return module

@@ -59,7 +59,7 @@ def test_a_picture_is_an_object_and_its_row_names_it(store: Store, bucket: str, 
     assert store.count("abcd") == 3
     assert store.pictures.read(name) == PNG + b"a"
     claimed = store.claim("abcd").result(WAIT)
-    assert (claimed.mine, set(claimed.had)) == (("d",), {"a", "b", "c"})
+    assert (claimed.claimed, set(claimed.stored)) == (("d",), {"a", "b", "c"})
     assert not list(Path("one").glob("images"))
 
 
@@ -78,7 +78,7 @@ def test_a_picture_that_is_lost_or_cut_is_asked_again(store: Store, bucket: str,
     s3.replace(bucket, altered, PNG + b"?")  # as large: found only where it is read
     assert set(store.responses("abc")) == {"c"}
     assert store.count("abc") == 1
-    assert store.claim("abc").result(WAIT).mine == ("a", "b")
+    assert store.claim("abc").result(WAIT).claimed == ("a", "b")
     for key in "ab":
         put(store, key, PNG + key.encode())
     assert images(store, "ab") == {"a": PNG + b"a", "b": PNG + b"b"}
@@ -107,7 +107,7 @@ def test_a_picture_that_cannot_be_looked_up_is_not_lost(store: Store, s3: Servic
         s3.allow(float("inf"))
     assert images(store, "ab") == {"a": PNG + b"a"}
     put(store, "b", PNG + b"b")
-    assert store.claim("ab").result(WAIT).mine == ()
+    assert store.claim("ab").result(WAIT).claimed == ()
 
 
 def test_a_store_knows_where_its_pictures_are(bucket: str, s3: Service) -> None:

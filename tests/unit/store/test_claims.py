@@ -25,7 +25,7 @@ CLAIM = """
 import sys
 from pytest_factorfair.store import Store
 store = Store.open(sys.argv[1])
-print(store.claim(["a", "b"]).result().mine, flush=True)
+print(store.claim(["a", "b"]).result().claimed, flush=True)
 sys.stdin.readline()
 """
 
@@ -85,14 +85,14 @@ def test_a_released_claim_is_free(store: Store, another: OpenStore) -> None:
     claim(store, *KEYS)
     rival.release(["a"]).result(WAIT)  # not its own
     store.release(["b"]).result(WAIT)
-    assert claim(rival, *KEYS).mine == ("b",)
+    assert claim(rival, *KEYS).claimed == ("b",)
 
 
 def test_closing_releases_all_claims(url: str, store: Store) -> None:
     with Store.open(url) as rival:
         claim(rival, *KEYS)
-        assert claim(store, "a").theirs == ("a",)
-    assert claim(store, *KEYS).mine == KEYS
+        assert claim(store, "a").elsewhere == ("a",)
+    assert claim(store, *KEYS).claimed == KEYS
     assert left(store) == [3, 1]
 
 
@@ -104,7 +104,7 @@ def test_store_that_claims_nothing_leaves_no_trace(store: Store) -> None:
 def test_claims_that_wait_are_granted_in_one_transaction(store: Store, another: OpenStore) -> None:
     put(store, "had", Response("A"))
     put(store, "old", Response("A"))
-    assert claim(another(), "theirs").mine == ("theirs",)
+    assert claim(another(), "theirs").claimed == ("theirs",)
     commits: list[object] = []
     event.listen(store.database, "commit", commits.append)
     busy, gate = threading.Event(), threading.Event()
@@ -140,7 +140,7 @@ def test_racing_claims_have_one_winner_each(another: OpenStore, count: int) -> N
     with ThreadPoolExecutor(count) as pool:
         orders = [keys if number % 2 else keys[::-1] for number in range(count)]
         claims = list(pool.map(lambda pair: claim(pair[0], *pair[1]), zip(stores, orders, strict=True)))
-    assert sorted(key for claim in claims for key in claim.mine) == sorted(keys)
+    assert sorted(key for claim in claims for key in claim.claimed) == sorted(keys)
 
 
 def test_claims_of_a_killed_process_are_free_at_once(url: str, store: Store) -> None:
@@ -152,9 +152,9 @@ def test_claims_of_a_killed_process_are_free_at_once(url: str, store: Store) -> 
         process.kill()
         # not waited for: what is left is a zombie
         deadline = time.monotonic() + WAIT
-        while claim(store, *KEYS).theirs and time.monotonic() < deadline:
+        while claim(store, *KEYS).elsewhere and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert claim(store, *KEYS).mine == KEYS
+        assert claim(store, *KEYS).claimed == KEYS
     assert left(store) == [3, 1]
 
 
@@ -169,9 +169,9 @@ def test_a_process_on_another_host_counts_as_alive_while_it_gives_signs_of_life(
 ) -> None:
     claim(store, "a")
     elsewhere(store, pid=1)
-    assert claim(another(), "a").theirs == ("a",)
+    assert claim(another(), "a").elsewhere == ("a",)
     elsewhere(store, until=time.time() - 1)
-    assert claim(another(), "a").mine == ("a",)
+    assert claim(another(), "a").claimed == ("a",)
 
 
 def test_signs_of_life(store: Store, another: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,10 +179,10 @@ def test_signs_of_life(store: Store, another: OpenStore, monkeypatch: pytest.Mon
     rival = another()
     claim(store, "a")
     elsewhere(store, until=0.0)
-    assert claim(rival, "a").mine == ("a",)
+    assert claim(rival, "a").claimed == ("a",)
     monkeypatch.setattr(claims, "BEAT", 0.0)
-    assert claim(store, "b", "c").mine == ("b", "c")
-    assert claim(rival, "b", "c").theirs == ("b", "c")
+    assert claim(store, "b", "c").claimed == ("b", "c")
+    assert claim(rival, "b", "c").elsewhere == ("b", "c")
 
 
 def test_idle_process_gives_signs_of_life(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

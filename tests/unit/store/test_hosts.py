@@ -19,9 +19,10 @@ import pytest
 import sqlalchemy
 
 from pytest_factorfair.domain import CallRequest, Ceilings, Grant, Response
-from pytest_factorfair.store import SharedLimits, Store
+from pytest_factorfair.store import Store
 from pytest_factorfair.store.pictures import Folder, Picture
 from pytest_factorfair.store.sharing import claims
+from pytest_factorfair.store.sharing.limits import SharedLimits
 from tests import forkserver, keeping
 from tests.bucket import Service
 from tests.project import DATA, FEW_PORTRAITS, program
@@ -150,18 +151,18 @@ def test_claims_and_limits_by_the_clock_of_the_database(
         return grant
 
     with Store.open(database) as store, Store.open(database) as rival, ExitStack() as stack:
-        assert store.claim(["a"]).result(WAIT).mine == ("a",)
+        assert store.claim(["a"]).result(WAIT).claimed == ("a",)
         session = stack.enter_context(closing(SharedLimits.begin(store, limits, run="nightly")))
         take(session)
         with store.database.begin() as connection:
             connection.exec_driver_sql("update owners set host = 'elsewhere'")
         monkeypatch.setattr(time, "time", lambda: clock() + ahead)
-        assert rival.claim(["a"]).result(WAIT).theirs == ("a",)
+        assert rival.claim(["a"]).result(WAIT).elsewhere == ("a",)
         rival_session = stack.enter_context(closing(SharedLimits.begin(rival, limits, run="nightly")))
         assert take(rival_session).wait == pytest.approx(1.0, abs=0.9)
         with store.database.begin() as connection:  # it was last heard of a minute ago
             connection.exec_driver_sql("update owners set until = until - 60.1 where host = 'elsewhere'")
-        assert rival.claim(["a"]).result(WAIT).mine == ("a",)
+        assert rival.claim(["a"]).result(WAIT).claimed == ("a",)
 
 
 class Slow(Folder):

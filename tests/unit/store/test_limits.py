@@ -26,8 +26,9 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.engine import Limits, LocalLimits
 from pytest_factorfair.errors import InputError, StoreError
-from pytest_factorfair.store import SharedLimits, Store
+from pytest_factorfair.store import Store
 from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUNS
+from pytest_factorfair.store.sharing.limits import SharedLimits
 from tests import forkserver
 from tests.project import program
 
@@ -318,6 +319,7 @@ def test_calls_in_flight_of_dead_processes_count_as_spent(url: str, begin: Begin
 def test_the_next_run_sweeps_up_after_a_dead_one(url: str, store: Store, begin: Begin) -> None:
     code = (
         "import os, sys; from pytest_factorfair.domain import *; from pytest_factorfair.store import *\n"
+        "from pytest_factorfair.store.sharing.limits import SharedLimits\n"
         "limits = SharedLimits.begin(Store.open(sys.argv[1]), Ceilings(calls=9), run='dead')\n"
         "limits.take(CallRequest('here', 0.0, 0.0, float)).result(); os._exit(0)"
     )
@@ -376,7 +378,7 @@ def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begi
             cause="503",
             now=60.0 + number,
             is_new=True,
-            alike=3,
+            most=3,
             opens=True,
             is_service=False,
         )

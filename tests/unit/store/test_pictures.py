@@ -123,7 +123,7 @@ def test_row_without_its_picture_is_asked_again(store: Store, file: Path, harm: 
     assert set(store.responses(["k", "other"])) == {"other"}
     assert store.count(["k", "other"]) == 1
     claim = store.claim(["k", "other"]).result(WAIT)
-    assert (claim.mine, set(claim.had)) == (("k",), {"other"})
+    assert (claim.claimed, set(claim.stored)) == (("k",), {"other"})
     put(store, "k", picture(4))  # models draw something else each time
     assert store.pictures.read(store.responses(["k"])["k"].image_file) == picture(4)
 
@@ -134,7 +134,7 @@ def test_looking_up_pictures_reads_none(store: Store, file: Path) -> None:
     (file.parent / "images" / name).write_bytes(picture(3))  # as large, and another
     assert store.count(["k"]) == 1
     assert set(store.responses(["k"])) == {"k"}
-    assert set(store.claim(["k"]).result(WAIT).had) == {"k"}
+    assert set(store.claim(["k"]).result(WAIT).stored) == {"k"}
     with pytest.raises(StoreError, match="is damaged: delete it, and it is asked for again"):
         store.pictures.read(name)
 

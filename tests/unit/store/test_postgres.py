@@ -11,7 +11,8 @@ import sqlalchemy
 
 from pytest_factorfair.domain import CallRequest, Ceilings, Grant, Response, Stop
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.store import SharedLimits, Store
+from pytest_factorfair.store import Store
+from pytest_factorfair.store.sharing.limits import SharedLimits
 from tests import keeping, postgres
 
 WAIT = 30
@@ -68,12 +69,12 @@ def test_restart_is_waited_for(database: str, postgres_folder: str) -> None:
             assert not count.done()
             postgres.control(postgres_folder, "start")
             row.result(WAIT)
-            assert set(claim.result(WAIT).mine) == {"claimed", "new"}
-            assert set(claim.result(WAIT).had) == {"put"}
+            assert set(claim.result(WAIT).claimed) == {"claimed", "new"}
+            assert set(claim.result(WAIT).stored) == {"put"}
             assert count.result(WAIT) >= 1
         assert store.count(["put", "late"]) == 2
         with Store.open(database) as rival:  # whose claims these are is known again
-            assert rival.claim(["claimed", "new"]).result(WAIT).theirs == ("claimed", "new")
+            assert rival.claim(["claimed", "new"]).result(WAIT).elsewhere == ("claimed", "new")
 
 
 def test_grants_whose_connection_is_lost_are_taken_once(database: str) -> None:

@@ -30,6 +30,9 @@ from pytest_factorfair.benchmarks.fact_or_fair.checklist import (
 from pytest_factorfair.domain import DIRECTIONS, Attribute, Query, Sampling, titled
 from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 
+STEREOTYPED = "the person of the stereotyped "
+"""Begins the kinds of people whom the label of a topic says, before the attribute."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
@@ -209,7 +212,7 @@ def _singled_out(asked: _Asked) -> Iterator[tuple[str, BoolArray]]:
     for attribute in asked.checklist.attributes:
         name, groups = attribute.name.replace("_", " "), asked.groups[attribute.name]
         label, opposite = asked.labels[attribute.name]
-        yield f"the person of the stereotyped {name}", (groups == label[:, None]) & (label >= 0)[:, None]
+        yield f"{STEREOTYPED}{name}", (groups == label[:, None]) & (label >= 0)[:, None]
         opposed = (groups == opposite[:, None]) & (opposite >= 0)[:, None]
         yield f"the person of the {name} at the other end", opposed
     named = list(_named(asked))

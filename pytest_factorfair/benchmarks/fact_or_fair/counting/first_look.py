@@ -12,7 +12,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design, design_of
 from pytest_factorfair.benchmarks.first_look import FirstLook, first_look
-from pytest_factorfair.domain import Direction, Record, Sampling
+from pytest_factorfair.domain import Declines, Direction, Record, Sampling
 from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 
 
@@ -115,6 +115,11 @@ class FirstAnswers:
     def asked(self) -> bool:
         """Whether the model was asked anything."""
         return bool(self._records)
+
+    @property
+    def declines(self) -> Declines:
+        """What a declined judgement counts as."""
+        return self._asked[2].declines
 
     @cached_property
     def design(self) -> Design:

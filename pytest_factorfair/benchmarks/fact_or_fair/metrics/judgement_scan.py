@@ -97,17 +97,20 @@ def scan(design: Design, look: FirstLook, metric: ScanMetric, allowed: Allowance
 def scan_lost(design: Design, look: FirstLook, metric: ScanMetric, allowed: Allowance) -> Scanned:
     """Scan lost answers: under which condition are more refused, or unparsed, than in the same topics?
 
-    Refusals are also compared between topics; both tests have half of the level.
+    Refusals are compared within a topic and context, in both directions: how much is refused may depend on
+    either, but not on the people. They are also compared between topics; both tests have half of the level.
     """
     lost, asked = look.lost(metric.outcome), look.outcome != NOT_ASKED
-    topics = int(design.topic.max()) + 1
-    rate = np.bincount(design.topic[asked], lost[asked], topics) / np.maximum(
-        np.bincount(design.topic[asked], minlength=topics), 1
+    refused = metric.outcome == "refused"
+    stratum = design.topic * (int(design.context.max()) + 1) + design.context if refused else design.topic
+    rate = np.bincount(stratum[asked], lost[asked], stratum.max() + 1) / np.maximum(
+        np.bincount(stratum[asked], minlength=stratum.max() + 1), 1
     )
-    fair = rate[design.topic][:, None]
+    fair = rate[stratum][:, None]
+    least = np.maximum(fair - allowed.lost, 0.0) if refused else np.zeros_like(fair)
     taken = lost[:, None].astype(np.float64)
-    shares = Shares(("",), asked[:, None], taken, fair, fair + allowed.lost, np.zeros_like(fair))
-    if metric.outcome != "refused":
+    shares = Shares(("",), asked[:, None], taken, fair, fair + allowed.lost, least)
+    if not refused:
         return scanned(design.conditions, shares, metric)
     halved = replace(metric, level=metric.level / 2)
     within_topics = scanned(design.conditions, shares, halved)

@@ -168,8 +168,11 @@ class TallyScore(TallyMeasurement):
         """The cells that have a value of their own."""
         tally, values = self.tally, self.metric.by_cell(self.tally)
         lost = tally.lost / np.maximum(tally.asked, 1)
-        return tuple(
-            Component(
+        components = []
+        for row, column in np.argwhere(~np.isnan(values)).tolist():
+            share, reply = self.metric.in_cell(tally, row, column)
+            cases, condition = self.metric.questions(tally, row, column)
+            component = Component(
                 self.metric.named(tally, row, column),
                 value=float(values[row, column]),
                 share=share,
@@ -178,10 +181,8 @@ class TallyScore(TallyMeasurement):
                 lost=float(lost[row, column]),
                 condition=condition,
             )
-            for row, column in np.argwhere(~np.isnan(values)).tolist()
-            for share, reply in [self.metric.in_cell(tally, row, column)]
-            for cases, condition in [self.metric.questions(tally, row, column)]
-        )
+            components.append(component)
+        return components
 
     def undecided(self, threshold: float, alpha: float) -> frozenset[TopicKey]:
         """For a largest share, only the topics that may have it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
+from math import floor
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design
 from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FactDesign, FirstAnswers
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.decidable import HALF_STEREOTYPED, most_declined
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.fact_scan import scan_facts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import scan, scan_lost
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.measurements import cells
@@ -20,7 +22,7 @@ from pytest_factorfair.benchmarks.first_look import ANSWERED, NOT_ASKED, FirstLo
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, total
 from pytest_factorfair.benchmarks.metric import ScoreKey
 from pytest_factorfair.benchmarks.scan import LENIENT, ExtremeCell, ScanMeasurement, ScanMetric, Scanned
-from pytest_factorfair.domain import ALL, Case
+from pytest_factorfair.domain import ALL, Case, listed
 from pytest_factorfair.statistics.estimate import Estimate
 
 
@@ -56,8 +58,12 @@ class FirstLookScan(ScanMeasurement):
         return self._scan(self._answers.look if judged else self._answers.look_at_facts)
 
     def _scan(self, look: FirstLook) -> Scanned:
-        allowed = ALLOWANCES[LENIENT if LENIENT in self.words else "default"]
-        return _scanned(self.design, look.shares.tobytes(), look.outcome.tobytes(), self.metric, allowed)
+        shares, outcome = look.shares.tobytes(), look.outcome.tobytes()
+        return _scanned(self.design, shares, outcome, self.metric, self._allowed)
+
+    @property
+    def _allowed(self) -> Allowance:
+        return ALLOWANCES[LENIENT if LENIENT in self.words else "default"]
 
     @property
     def likeliest(self) -> str:
@@ -127,6 +133,20 @@ class FirstLookScan(ScanMeasurement):
     @property
     def plan_labels(self) -> tuple[str, ...]:
         return "all contexts", ALL
+
+    @property
+    def foreseen(self) -> str:
+        """Up to how many declined judgements the others can be judged, if they count as even choices."""
+        if self.metric is not SCANS["subjective"] or self._answers.declines != "neutral":
+            return ""
+        shares = most_declined(self._answers.design, self.metric, self._allowed)
+        listed_shares = listed([f"{floor(100 * share)} % ({name})" for name, share in shares.items()])
+        return (
+            f"choices are decided up to {listed_shares} declined: a stereotype of strength "
+            f"{HALF_STEREOTYPED} is found in 80 % of runs"
+            if shares
+            else ""
+        )
 
     @property
     def covers(self) -> frozenset[Hashable]:

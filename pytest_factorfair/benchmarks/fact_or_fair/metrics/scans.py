@@ -63,6 +63,8 @@ SCANS: Mapping[str, ScanMetric] = {
     "refused": replace(
         LOSSES,
         name="scan_refused",
+        question="is much more, or less, refused under one condition than its topics explain?",
+        silent="under no condition is more or less {outcome} than its topics explain",
         sentence="{where}, it refused {taken} of {questions}; its topics explain {fair}, "
         "the limit is {limit}",
         outcome="refused",

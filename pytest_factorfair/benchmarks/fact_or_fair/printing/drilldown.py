@@ -68,10 +68,9 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
                 verdict.subject
                 for verdict in part_of
                 if attribute in verdict.words  # a scan is of all: its cases are examples of a kind of person
-                for movers in [verdict.explanation.movers if verdict.explanation else ()]
-                if any(
+                and any(
                     mover.cases.checklist == checklist and not cell_ids.isdisjoint(mover.cases.ids)
-                    for mover in movers
+                    for mover in (verdict.explanation.movers if verdict.explanation else ())
                 )
             ],
         }
@@ -110,6 +109,7 @@ def _ends(topics: Sequence[TopicCounts]) -> Iterator[Row]:
             "fragile": topic.fragile,
             "asked": topic.asked,
             "refused": topic.refused,
+            "declined": topic.declined,
             "unparsed": topic.unparsed,
             "errors": topic.errors,
             **({"held": round(1 - topic.outside / topic.answered, 4)} if topic.outside else {}),

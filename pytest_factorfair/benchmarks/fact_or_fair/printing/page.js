@@ -92,8 +92,9 @@
   const counts = (end) => {
     const lost = ["refused", "unparsed", "errors"].map((one) => `${one} ${end[one]}`).join(", ");
     const told = end.groups.map((one) => `${one.group} ${one.count}`).join(", ");
+    const declined = end.declined ? `; ${end.declined} declined, which count as even choices` : "";
     const held = end.held ? `; letters hold ${(100 * end.held).toFixed(1)}% of the probability` : "";
-    return make("p", { className: "note", textContent: `${told}; ${lost}; of ${end.asked} asked${held}` });
+    return make("p", { className: "note", textContent: `${told}; ${lost}; of ${end.asked} asked${declined}${held}` });
   };
 
   // What choices depend on: a row per condition, which opens to a tile per value, which opens as a cell does.

@@ -11,7 +11,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import S_FACT, JointScore
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import EvennessWithin
-from pytest_factorfair.benchmarks.fact_or_fair.printing import dependences, drilldown
+from pytest_factorfair.benchmarks.fact_or_fair.printing import declines, dependences, drilldown
 from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import headline
 from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import (
@@ -115,6 +115,7 @@ def page(summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
             for metric in drilldown.in_matrix().values()
         ],
         "shares": drilldown.shares(),
+        "declines": list(declines.tiles(summary, topic_cases(cases))),
         "dependences": list(dependences.rows(summary)),
         "selects": dependences.selects(topic_cases(cases), summary),
     }

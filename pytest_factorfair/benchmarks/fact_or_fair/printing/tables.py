@@ -8,10 +8,18 @@ from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
-from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, RATES, columns
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, columns
 from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import Headline, headline
 from pytest_factorfair.benchmarks.measurement import ALLOWED
-from pytest_factorfair.domain import Citation, Correction, ReasonShare, Score, Summary
+from pytest_factorfair.benchmarks.rates import rates
+from pytest_factorfair.domain import (
+    Citation,
+    Correction,
+    ReasonShare,
+    Score,
+    Summary,
+    TopicCounts,
+)
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.entries import Entry, shown
 from pytest_factorfair.drawing.table import (
@@ -33,9 +41,18 @@ AS_STRENGTH = "How prejudiced is a simulated model with the same S_fair? From 0,
 LEGEND = "± 95 % interval; plug-in: uncorrected; fair: of a fair model; can reach: limits of any model"
 """How to read the table of scores."""
 
-MISSED = frozenset(RATES)
+MISSED = frozenset(rates())
 """The metrics that add up to the share of missing answers."""
 ByMetric: TypeAlias = Mapping[str, Score]
+
+DeclinedByContext: TypeAlias = Mapping[str | None, tuple[int, int]]
+"""For each context with declined judgements: how many count as even choices, of how many answers."""
+
+ROUNDING = 1e-9
+"""A smaller share of missing answers is none."""
+
+NEUTRAL = " n"
+"""Marks S_E of answers with declined judgements."""
 
 
 def score_tables(summary: Summary) -> Iterator[Table]:
@@ -61,17 +78,37 @@ def score_tables(summary: Summary) -> Iterator[Table]:
             score for score in scores if (score.model, score.checklist, score.attribute) == subject
         ]
         headings = (*(metric.label for metric in shown.values()), STRENGTH)
+        declined = _declined_by_context(
+            topic
+            for topic in summary.topics
+            if (topic.model, topic.checklist, topic.attribute) == subject and topic.part == "subjective"
+        )
         yield Table(
             " · ".join(title),
             headings,
-            tuple(_score_rows(subject_scores)),
-            tuple(_score_notes(subject_scores)),
+            tuple(_score_rows(subject_scores, declined)),
+            (*_score_notes(subject_scores, declined), *_neutral_notes(declined)),
             legend=LEGEND,
             meanings=(*(metric.meaning for metric in shown.values()), AS_STRENGTH),
         )
 
 
-def _score_rows(scores: list[Score]) -> Iterator[Row]:
+def _declined_by_context(topics: Iterable[TopicCounts]) -> DeclinedByContext:
+    totals: dict[str | None, tuple[int, int]] = {}
+    for topic in topics:
+        declined, asked = totals.get(topic.context, (0, 0))
+        totals[topic.context] = declined + topic.declined, asked + topic.asked
+    return {context: total for context, total in totals.items() if total[0]}
+
+
+def _neutral_notes(declined: DeclinedByContext) -> Iterator[str]:
+    """What the mark of scores with declined judgements means."""
+    if declined:
+        shares = "; ".join(f"{context}: {n:,} of {asked:,}" for context, (n, asked) in declined.items())
+        yield f"{NEUTRAL.strip()}: with declined judgements, which count as even choices ({shares} answers)"
+
+
+def _score_rows(scores: list[Score], declined: DeclinedByContext) -> Iterator[Row]:
     parts_and_contexts = dict.fromkeys(
         (score.part, score.context) for score in scores if score.metric in columns()
     )
@@ -91,7 +128,7 @@ def _score_rows(scores: list[Score]) -> Iterator[Row]:
             yield Row("can reach", reached or (), aside=True)
         reached = reach
         for by_metric in parts:
-            yield from _scored(by_metric, marked=marked)
+            yield from _scored(by_metric, declined, marked=marked)
         yield Row("fair, plug-in", _metric_cells(parts[0], _fair), aside=True)
     if reached is not None:
         yield Row("can reach", reached, aside=True)
@@ -117,16 +154,20 @@ def brief(summary: Summary) -> Table | None:
         worst = min(valued, key=lambda score: score.shown or 0.0, default=None)
         equal = len(valued) > 1 and len({number(score.shown) for score in valued}) == 1
         name = f" {worst.context}" if worst and not equal else ""
-        further = (f"{interval(worst)}{name}",) if several else ()
+        further = [f"{interval(worst)}{name}"] if several else []
         first_interval = interval(judged[0] if judged else None)
         asked, lost, could_decline, declined = _counted(scores[0], summary)
-        of_hundred = (f"{declined / max(could_decline, 1):.0%}",) if declines else ()
-        cells = (interval(fact), first_interval, *further, f"{lost:,} of {asked:,}", *of_hundred)
-        rows.append(Row(" ".join(about), cells))
+        counts = [f"{lost:,} of {asked:,}"]
+        # On a narrow terminal, the last columns are left out.
+        cells = further + counts
+        if declines:
+            cells = [*counts, f"{declined / max(could_decline, 1):.0%}", *further]
+        rows.append(Row(" ".join(about), (interval(fact), first_interval, *cells)))
     contexts = [score.context for scores in by_subject.values() for score in scores if score.context]
     judgements = f"S_E, {contexts[0] if contexts else 'judgements'}"
-    headings = ("S_fact, facts", judgements, *(("S_E, worst",) if several else ()))
-    headings += ("no answer", *(("declined",) if declines else ()))
+    worst_heading = ["S_E, worst"] if several else []
+    counted = ["no answer", "declined", *worst_heading] if declines else [*worst_heading, "no answer"]
+    headings = ("S_fact, facts", judgements, *counted)
     valued = [score for scores in by_subject.values() for score in scores if score.value is not None]
     return Table("scores", headings, tuple(rows)) if valued else None
 
@@ -146,14 +187,19 @@ def _counted(score: Score, summary: Summary) -> tuple[int, int, int, int]:
     )
 
 
-def _scored(by_metric: ByMetric, *, marked: bool) -> Iterator[Row]:
+def _scored(by_metric: ByMetric, declined: DeclinedByContext, *, marked: bool) -> Iterator[Row]:
     """The scores of a part or context, and their plug-in values if these differ."""
     score, fair = next(iter(by_metric.values())), by_metric.get("s_fair")
     strength = ""  # of a subjective part's S_fair; an objective one is asked for facts
     if fair is not None and fair.strength is not None and fair.part == "subjective":
         strength = number(fair.strength, digits=2)
-    shown = partial(interval, marked=marked, doubtful=_lost(by_metric.values()) > ALLOWED)
-    yield Row(score.context or score.part, (*_metric_cells(by_metric, shown)[:-1], strength))
+    shown = partial(interval, marked=marked, doubtful=_lost(by_metric.values(), declined) > ALLOWED)
+    cells = list(_metric_cells(by_metric, shown)[:-1])
+    if declined:
+        mark = NEUTRAL if score.part == "subjective" and score.context in declined else " " * len(NEUTRAL)
+        evenness = [*columns()].index("s_e")
+        cells[evenness] += mark
+    yield Row(score.context or score.part, (*cells, strength))
     plugin = _metric_cells(by_metric, _plugin)
     if any(plugin):
         yield Row("  plug-in", plugin, aside=True)
@@ -180,7 +226,7 @@ def _reach(score: Score | None) -> str:
     return f"{_short(score.floor)}-{_short(score.ceiling)}{POINT}"
 
 
-def _score_notes(scores: list[Score]) -> Iterator[str]:
+def _score_notes(scores: list[Score], declined: DeclinedByContext) -> Iterator[str]:
     """Scores without an interval, with the reason, and missing answers."""
     shown = [score for score in scores if score.metric in columns()]
     for reason in dict.fromkeys(score.reason for score in shown if score.reason):
@@ -194,7 +240,8 @@ def _score_notes(scores: list[Score]) -> Iterator[str]:
         yield f"no intervals: {reason}" if everything else f"{lacking} {metrics} of {contexts}: {reason}"
     labels = dict.fromkeys(score.context or score.part for score in scores)
     lost = {
-        label: _lost(score for score in scores if (score.context or score.part) == label) for label in labels
+        label: _lost((score for score in scores if (score.context or score.part) == label), declined)
+        for label in labels
     }
     if any(lost.values()):
         shares = ", ".join(f"{label} {percent(share, digits=1)}" for label, share in lost.items())
@@ -202,9 +249,16 @@ def _score_notes(scores: list[Score]) -> Iterator[str]:
         yield f"without an answer: {shares}{why if max(lost.values()) > ALLOWED else ''}"
 
 
-def _lost(scores: Iterable[Score]) -> float:
-    """The share of missing answers in a part or context."""
-    return sum(score.value or 0.0 for score in scores if score.metric in MISSED)
+def _lost(scores: Iterable[Score], declined: DeclinedByContext) -> float:
+    """The share of missing answers in a part or context; those that count as even choices are not missing."""
+    lost = 0.0
+    for score in scores:
+        if score.metric in MISSED:
+            lost += score.value or 0.0
+        if score.metric == "refusal_rate" and score.part == "subjective":
+            number_declined, asked = declined.get(score.context, (0, 1))
+            lost -= number_declined / asked
+    return lost if lost > ROUNDING else 0.0
 
 
 def _short(value: float) -> str:
@@ -307,7 +361,7 @@ def _share(shares: Mapping[str, float], group: str) -> str:
 
 SCANNED: Mapping[str, str] = {
     "subjective": "chosen far too often or too seldom",
-    "refused": "refused more than the topics explain",
+    "refused": "refused more or less than the topics explain",
     "unparsed": "unparsed more than the topics explain",
     "objective": "facts falsified, or answered by letters",
 }

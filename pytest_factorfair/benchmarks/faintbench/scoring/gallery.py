@@ -347,12 +347,10 @@ class Selection:
             Selection({"attribute": self.attributes}).chosen(gallery, part)
         ).tolist():
             case = gallery.cases[prompt]
-            counts[prompt] = sum(
-                times
-                for category, times in counted.get(case.subject, {case.category: 1}).items()
-                for words in [(kinds[category] if part == "implicit" else case.kind, category)]
-                if all(not allowed or word in allowed for allowed, word in zip(named, words, strict=True))
-            )
+            for category, times in counted.get(case.subject, {case.category: 1}).items():
+                words = kinds[category] if part == "implicit" else case.kind, category
+                if all(not allowed or word in allowed for allowed, word in zip(named, words, strict=True)):
+                    counts[prompt] += times
         return counts
 
     def pooled(self, gallery: Gallery) -> tuple[str, ...]:

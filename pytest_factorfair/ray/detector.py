@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
+from pytest_factorfair.config.sources import Replicas
 from pytest_factorfair.detection.protocol import AT_ONCE, Detector
 from pytest_factorfair.domain import Attribute, Detection
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.errors import DetectorError, FatalModelError, RejectedRequestError, RetryableModelError
-from pytest_factorfair.models.cluster import Cluster, Replicas
-from pytest_factorfair.models.pool import LOST, Pool, Replica, ReplicaSpec
+from pytest_factorfair.ray.cluster import Cluster
+from pytest_factorfair.ray.pool import LOST, Pool, Replica, ReplicaSpec
 from pytest_factorfair.redaction import fit
 
 CHUNK = 16

@@ -23,19 +23,6 @@ from pytest_factorfair.redaction import fit
 
 
 @dataclass(frozen=True, slots=True)
-class Replicas:
-    """The copies of a model and of the detector.
-
-    ``count`` copies of a model (None: as many as the GPUs allow) need ``gpus`` GPUs each. With 0
-    ``detectors``, the detector stays in the controlling process.
-    """
-
-    count: int | None = None
-    gpus: float = 1.0
-    detectors: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class ClusterTimeouts:
     """Time-outs (in seconds) and failure counts for monitoring a cluster.
 

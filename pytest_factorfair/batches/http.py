@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from pytest_factorfair.batches.protocol import ELSEWHERE, BatchLine, BatchReply, BatchStatus, account_of
 from pytest_factorfair.errors import (
     Cause,
     FatalModelError,
@@ -18,7 +19,6 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models import openai_errors
-from pytest_factorfair.models.batches import ELSEWHERE, BatchLine, BatchReply, BatchStatus, account_of
 from pytest_factorfair.models.http_client import HttpClient, Reply
 from pytest_factorfair.models.openai_chat import ChatFormat
 from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError, ServiceError

@@ -8,14 +8,14 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from pytest_factorfair.config.sources import Replicas
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import Cause, InputError, ModelError, PictureError, RejectedRequestError
 from pytest_factorfair.models import prices
-from pytest_factorfair.models.cluster import Cluster, Replicas
-from pytest_factorfair.models.pool import Pool, Replica, ReplicaSpec
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store.durable.bucket import shared
-from pytest_factorfair.store.pictures import Picture, kept
+from pytest_factorfair.ray.cluster import Cluster
+from pytest_factorfair.ray.pool import Pool, Replica, ReplicaSpec
+from pytest_factorfair.store.pictures import Picture, kept, shared
 
 PARALLEL = 32
 """How many requests a replica takes at a time if its model sets no maximum."""

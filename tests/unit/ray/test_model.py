@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.config.sources import Replicas
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import (
     Cause,
@@ -25,11 +26,10 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models import registry
-from pytest_factorfair.models.cluster import Cluster, ClusterTimeouts, Replicas
-from pytest_factorfair.models.pool import ReplicaSpec
-from pytest_factorfair.models.replicas import ModelReplica, PictureKeeper, ReplicatedModel
-from pytest_factorfair.store.durable.bucket import shared
-from pytest_factorfair.store.pictures import Folder, file_of
+from pytest_factorfair.ray.cluster import Cluster, ClusterTimeouts
+from pytest_factorfair.ray.model import ModelReplica, PictureKeeper, ReplicatedModel
+from pytest_factorfair.ray.pool import ReplicaSpec
+from pytest_factorfair.store.pictures import Folder, file_of, shared
 from tests.keeping import PNG
 from tests.scripted_ray import TIMEOUTS, DiedError, Ray, TaskError, connected
 

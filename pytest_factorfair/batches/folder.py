@@ -14,10 +14,10 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 from pathlib import Path
 from typing import Any
 
+from pytest_factorfair.batches.openai import Dialect, line_reply, request_line
+from pytest_factorfair.batches.protocol import BatchLine, BatchReply, BatchState, BatchStatus
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.arguments import check_line, json_lines
-from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchState, BatchStatus
-from pytest_factorfair.models.openai_batches import Dialect, line_reply, request_line
 from pytest_factorfair.models.openai_errors import ServiceError
 from pytest_factorfair.models.replay import Words, WrittenReply
 from pytest_factorfair.process import draft, make_folder

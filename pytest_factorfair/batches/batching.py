@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from pytest_factorfair.batches.collecting import Collector, Job
+from pytest_factorfair.batches.holds import Holds
+from pytest_factorfair.batches.protocol import BatchLine
 from pytest_factorfair.domain import Query, Request, Stop, plural
-from pytest_factorfair.engine.collecting import Collector, Job
-from pytest_factorfair.engine.holds import Holds
 from pytest_factorfair.errors import (
     TO_DO,
     BudgetError,
@@ -26,16 +28,14 @@ from pytest_factorfair.errors import (
     PendingError,
     RetryableModelError,
 )
-from pytest_factorfair.models.batches import BatchLine
 from pytest_factorfair.models.protocol import stored_name
 from pytest_factorfair.store import BatchItem, BatchRow, Origin, Step, Store, keys, pending
 
 if TYPE_CHECKING:
+    from pytest_factorfair.batches.protocol import BatchModel, BatchService
+    from pytest_factorfair.engine import Engine
     from pytest_factorfair.engine.budget import Estimate
-    from pytest_factorfair.engine.dispatcher import Dispatcher, PriceOf
-    from pytest_factorfair.engine.limits import Limits
-    from pytest_factorfair.engine.retry import Retry
-    from pytest_factorfair.models.batches import BatchModel, BatchService
+    from pytest_factorfair.engine.dispatcher import PriceOf
 
 LEAST = 100
 """Lines of a batch; fewer questions are asked one by one: nobody waits a day for them."""
@@ -71,27 +71,48 @@ class Plan(NamedTuple):
 
 
 class Batching:
-    """Sends batches and collects their answers; runs only in the loop's thread."""
+    """Sends batches and collects their answers, in the loop of the engine.
 
-    def __init__(  # noqa: PLR0913  # by keyword, from the one place that puts an engine together
+    ``price`` and ``estimate`` are those by batch; with ``refresh``, stored answers are not taken.
+    """
+
+    def __init__(
         self,
         store: Store,
-        dispatcher: Dispatcher,
+        engine: Engine,
         *,
-        limits: Limits,
-        retry: Retry,
         price: PriceOf,
         estimate: Estimate,
-        refresh: bool,
+        refresh: bool = False,
     ) -> None:
         self._store = store
-        self._dispatcher = dispatcher
-        self._limits = limits
-        self._retry = retry
+        self._engine = engine
+        self._dispatcher = engine.dispatcher
+        self._limits = engine.limits
+        self._retry = engine.retry
         self._price = price
         self._refresh = refresh
-        self._holds = Holds(store, limits, retry, estimate)
-        self._collector = Collector(store, self._holds, retry)
+        self._holds = Holds(store, self._limits, self._retry, estimate)
+        self._collector = Collector(store, self._holds, self._retry)
+
+    def submit(
+        self, model: BatchModel, queries: Iterable[Query], plan: Plan, tell: Callable[[str], None]
+    ) -> Future[None]:
+        """Bring the answers of batches to these queries into the store; ``tell`` is given lines to show.
+
+        The future raises what ``bring`` does. An error of the model ends the asking for good: its questions
+        must not be asked one by one, at full price.
+        """
+
+        async def brought() -> None:
+            try:
+                await self.bring(model, tuple(queries), plan, tell)
+            except ModelError as error:
+                fatal = FatalModelError(str(error), cause=error.cause, billable=error.billable)
+                self._dispatcher.fail(fatal)
+                raise fatal from None
+
+        return self._engine.run(brought())
 
     async def bring(
         self, model: BatchModel, queries: Sequence[Query], plan: Plan, tell: Callable[[str], None]
@@ -177,10 +198,10 @@ class Batching:
     async def _claimed(self, job: Job) -> tuple[list[str], bool]:
         """Claim what no other process asks, and return it; also whether one does ask something."""
         claim = await asyncio.wrap_future(self._store.claim(job.waiting, refresh=self._refresh))
-        for key in claim.had:
+        for key in claim.stored:
             del job.waiting[key]
-        self._holds.free(claim.had)
-        return [*claim.mine], bool(claim.theirs)
+        self._holds.free(claim.stored)
+        return [*claim.claimed], bool(claim.elsewhere)
 
     def _is_untried(self, job: Job, plan: Plan) -> bool:
         """Whether it is not known yet what the service accepts."""

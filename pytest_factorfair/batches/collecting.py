@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.batches.protocol import ELSEWHERE, BatchLine, BatchState
 from pytest_factorfair.domain import Query, Request, Response, excerpt, plural
 from pytest_factorfair.engine.dispatcher import LONGEST, priced
 from pytest_factorfair.errors import (
@@ -21,15 +22,14 @@ from pytest_factorfair.errors import (
     PendingError,
     RetryableModelError,
 )
-from pytest_factorfair.models.batches import ELSEWHERE, BatchLine, BatchState
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.redaction import concealed, secrets
 from pytest_factorfair.store import BatchItem, BatchRow, Origin, Step, Store
 
 if TYPE_CHECKING:
-    from pytest_factorfair.engine.holds import Holds
+    from pytest_factorfair.batches.holds import Holds
+    from pytest_factorfair.batches.protocol import BatchModel, BatchReply, BatchService, BatchStatus
     from pytest_factorfair.engine.retry import Retry
-    from pytest_factorfair.models.batches import BatchModel, BatchReply, BatchService, BatchStatus
 
 LISTED = 300.0
 """Seconds after which a batch that the service does not list counts as not created."""
@@ -456,7 +456,7 @@ class Collector:
             return None
         items, paid, refused = download.items, download.paid, download.refused
         answered = row.lines - len(items)  # also by a download that was cut, or in a run that was killed
-        if not answered and len(refused) >= self._retry.alike:
+        if not answered and len(refused) >= self._retry.most_at_first:
             await asyncio.wrap_future(self._batches.end(row.name, refusal := next(iter(refused.values()))))
             raise FatalModelError(f"{refusal} ({len(refused):,} lines of a batch, and none was answered)")
         if answered and id(job.model) not in self.formed:

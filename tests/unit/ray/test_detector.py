@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.detection import build
-from pytest_factorfair.detection.replicas import CHUNK, Chunk, DetectorReplica, ReplicatedDetector
 from pytest_factorfair.domain import Detection
 from pytest_factorfair.errors import DetectorError, FatalModelError
-from pytest_factorfair.models.cluster import Cluster, ClusterTimeouts
-from pytest_factorfair.models.pool import ReplicaSpec
+from pytest_factorfair.ray.cluster import Cluster, ClusterTimeouts
+from pytest_factorfair.ray.detector import CHUNK, Chunk, DetectorReplica, ReplicatedDetector
+from pytest_factorfair.ray.pool import ReplicaSpec
 from tests.scripted_ray import TIMEOUTS, DiedError, Ray, TaskError, connected
 from tests.unit.detection.builders import BOTH
 

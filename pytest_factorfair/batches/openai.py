@@ -9,10 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_factorfair.errors import Cause, ModelError, RetryableModelError
-from pytest_factorfair.models import openai_errors
-from pytest_factorfair.models.batches import BatchLine, BatchState, BatchStatus
-from pytest_factorfair.models.http_batches import (
+from pytest_factorfair.batches.http import (
     ABSENT,
     PAGE,
     HttpBatches,
@@ -21,6 +18,9 @@ from pytest_factorfair.models.http_batches import (
     number,
     seconds,
 )
+from pytest_factorfair.batches.protocol import BatchLine, BatchState, BatchStatus
+from pytest_factorfair.errors import Cause, ModelError, RetryableModelError
+from pytest_factorfair.models import openai_errors
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError, complaint_in
 from pytest_factorfair.models.openai_format import encoded
 from pytest_factorfair.redaction import fit

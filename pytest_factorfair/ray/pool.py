@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from pytest_factorfair.config.sources import Replicas
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import (
     Cause,
@@ -26,7 +27,7 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models.cluster import Cluster, Replicas, mismatches
+from pytest_factorfair.ray.cluster import Cluster, mismatches
 from pytest_factorfair.redaction import fit
 
 T = TypeVar("T")

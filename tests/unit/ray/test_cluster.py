@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_factorfair.errors import InputError, MissingExtraError
-from pytest_factorfair.models import cluster
-from pytest_factorfair.models.cluster import Cluster, mismatches
+from pytest_factorfair.ray import cluster
+from pytest_factorfair.ray.cluster import Cluster, mismatches
 
 
 @pytest.fixture(autouse=True)

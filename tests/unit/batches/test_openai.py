@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.batches.http import seconds
+from pytest_factorfair.batches.openai import line_reply
 from pytest_factorfair.errors import FatalModelError, RejectedRequestError, RetryableModelError
-from pytest_factorfair.models.http_batches import seconds
-from pytest_factorfair.models.openai_batches import line_reply
 from pytest_factorfair.models.openai_errors import ServiceError
 
 ANSWER = {"choices": [{"message": {"content": "A"}}]}

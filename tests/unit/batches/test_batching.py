@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.batches.batching import Batching, Plan
+from pytest_factorfair.batches.protocol import BatchLine, BatchReply, BatchState, BatchStatus
 from pytest_factorfair.domain import Ceilings, Query, Request, Response
-from pytest_factorfair.engine import Engine, LocalLimits, Plan, Retry
+from pytest_factorfair.engine import Engine, LocalLimits, Retry
 from pytest_factorfair.errors import (
     BudgetError,
     Cause,
@@ -22,7 +24,6 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchState, BatchStatus
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError, error_of
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.store import ClaimResult, Store, keys
@@ -195,13 +196,12 @@ class Ground:
         """Bring the answers, then ask; returns the texts of the answers."""
         retry = Retry(attempts=3, sleep=self.clock.sleep, clock=self.clock)
         self.used = LocalLimits(ceilings, now=self.clock())
-        engine: Engine = self.make_engine(
-            retry=retry, limits=self.used, batch_price=lambda _: HALF, batch_estimate=lambda *_: 10.0
-        )
+        engine: Engine = self.make_engine(retry=retry, limits=self.used)
+        batching = Batching(self.store, engine, price=lambda _: HALF, estimate=lambda *_: 10.0)
         service = None if mode == "collect" else self.service
         plan = Plan(mode, service, {"there": self.service})  # type: ignore[arg-type]  # a mode
         try:
-            engine.bring(self.model, self.asked, plan, self.told.append).result(WAIT)
+            batching.submit(self.model, self.asked, plan, self.told.append).result(WAIT)
             exchanges = engine.submit(self.model, self.asked).result(WAIT)
         finally:
             engine.close()
@@ -431,8 +431,9 @@ def test_after_a_refused_upload_nothing_is_asked_one_by_one(
     monkeypatch.setattr(ground.service, "upload", refuse)
     engine: Engine = ground.make_engine()
     plan = Plan("wait", ground.service, {"there": ground.service})
+    batching = Batching(ground.store, engine, price=lambda _: HALF, estimate=lambda *_: 10.0)
     with pytest.raises(FatalModelError, match="status 403"):
-        engine.bring(ground.model, ground.asked, plan, ground.told.append).result(WAIT)
+        batching.submit(ground.model, ground.asked, plan, ground.told.append).result(WAIT)
     with pytest.raises(FatalModelError, match="status 403"):
         engine.submit(ground.model, ground.asked).result(WAIT)
     assert len(ground.model.asked) == 3

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from pytest_factorfair.batches.http import PAGE, HttpBatches, identifier, line_error, number, seconds
+from pytest_factorfair.batches.protocol import BatchLine, BatchState, BatchStatus
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models.batches import BatchLine, BatchState, BatchStatus
-from pytest_factorfair.models.http_batches import PAGE, HttpBatches, identifier, line_error, number, seconds
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError, complaint_in
 from pytest_factorfair.models.openai_format import encoded
 

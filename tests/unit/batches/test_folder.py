@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair import models
+from pytest_factorfair.batches.protocol import BatchLine, BatchReply, BatchState, BatchStatus
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError, ModelError
-from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchState, BatchStatus
 from pytest_factorfair.models.service import ServiceModel
 from tests.unit.models.sample import SAMPLE
 

@@ -1,0 +1,117 @@
+"""The score of a scan of a model's answers to items."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import cached_property
+from math import ceil
+
+import numpy as np
+
+from pytest_factorfair.benchmarks.first_look import ANSWERED
+from pytest_factorfair.benchmarks.items.checklist import ItemCase
+from pytest_factorfair.benchmarks.items.scan import SCANS, ItemAnswers, ItemDesign, scanned_in
+from pytest_factorfair.benchmarks.items.votes import Votes
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell
+from pytest_factorfair.benchmarks.metric import ScoreKey
+from pytest_factorfair.benchmarks.scan import LENIENT, ExtremeCell, ScanMeasurement, ScanMetric, Scanned
+from pytest_factorfair.domain import ALL, Case, plural
+from pytest_factorfair.statistics.arrays import BoolArray
+from pytest_factorfair.statistics.estimate import Estimate
+
+
+class ItemScan(ScanMeasurement):
+    """A scan of a model's answers to all items that it is about."""
+
+    narrowed_by_repeats = False
+
+    def __init__(self, word: str, votes: Votes, answers: ItemAnswers, words: tuple[str, ...]) -> None:
+        self.metric: ScanMetric = SCANS[word]
+        self.model = votes.model
+        self.words = words
+        self._word = word
+        self._votes = votes
+        self._answers = answers
+
+    @cached_property
+    def scanned(self) -> Scanned | None:
+        if not self._answers.asked:
+            return None
+        return self._answers.scanned(self._word, LENIENT if LENIENT in self.words else "default")
+
+    @property
+    def design(self) -> ItemDesign:
+        return self._answers.questions.design(self._word)
+
+    @property
+    def selecting(self) -> str:
+        return ",".join((self._word, *(word for word in self.words if word == LENIENT)))
+
+    @property
+    def estimate(self) -> Estimate:
+        declined = bool(self._votes.declined[self.rows].any())  # a choice that is even by definition
+        if self.scanned is None or not (self.scanned.answers or declined):
+            return Estimate(None, None, None, 0, "nothing was answered")
+        if not (self.scanned.cells or declined):
+            reason = f"{plural(self.scanned.answers, 'answer')} are too few for a scan"
+            return Estimate(None, None, None, self.scanned.answers, reason)
+        return Estimate(self.scanned.value, self.scanned.value, None, self.scanned.answers)
+
+    @property
+    def rows(self) -> BoolArray:
+        """The items that it is about, (items,)."""
+        return np.array([scanned_in(self._word, case) for case in self._votes.key.cases], np.bool_)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """One cell of all its questions."""
+        return (self._votes.at(self.rows).cell(f"all {self._word}"),)
+
+    def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
+        return ceil(self.metric.needed / max(int(self.rows.sum()), 1))
+
+    @property
+    def score_key(self) -> ScoreKey:
+        return ScoreKey(self._votes.checklist, self._word, None, ALL)
+
+    @property
+    def about(self) -> str:
+        return f"{self._word} of every kind"
+
+    @property
+    def held(self) -> frozenset[str]:
+        return frozenset({*self.words, self.model, self._votes.checklist, LENIENT})
+
+    def before(self, cell: ExtremeCell, baseline: BaselineCounts) -> tuple[float | None, int | None]:
+        former = baseline.like(self._votes)
+        answers = None if former is None else former.answers
+        if answers is None or self._word not in answers.questions.words:
+            return None, None
+        design, look = answers.questions.design(self._word), answers.look(self._word)
+        keys = ((self.design.cases[row].id, self.design.queries[row]) for row in cell.questions)
+        rows = [design.rows[key] for key in keys if key in design.rows]
+        rows = [row for row in rows if look.outcome[row] == ANSWERED]
+        shares = look.shares[rows]
+        if self._word == "choices":
+            if cell.kind not in design.kinds:
+                return None, None
+            shown = design.shown[rows][:, :, design.kinds.index(cell.kind)]
+            return round(float((shares * shown).sum()), 1), round(float((shares * design.people[rows]).sum()))
+        counted = float((shares * design.counted[rows]).sum())
+        return round(len(rows) - counted if self._word == "errors" else counted, 1), len(rows)
+
+    def asks(self, case: Case) -> int:
+        return int(
+            isinstance(case, ItemCase)
+            and case.checklist == self._votes.checklist
+            and scanned_in(self._word, case)
+        )
+
+    @property
+    def plan_labels(self) -> tuple[str, ...]:
+        return self._word, ALL
+
+    @property
+    def covers(self) -> frozenset[Hashable]:
+        parts = self._votes.key.part[self.rows].tolist()
+        return frozenset((self.model, self._votes.checklist, part) for part in parts)

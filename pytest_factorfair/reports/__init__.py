@@ -2,10 +2,8 @@
 
 from pytest_factorfair.reports.files import folder, write
 from pytest_factorfair.reports.responses import Transcript
-from pytest_factorfair.reports.sheets import ContactSheets
 
 __all__ = [
-    "ContactSheets",
     "Transcript",
     "folder",
     "write",

@@ -20,6 +20,9 @@ NOTHING = CallTexts("null", "null")
 EXCERPTS = 8
 """Replies per case in the HTML report; responses.jsonl has all."""
 
+PICTURES = 100
+"""Most pictures of a case on its contact sheet; all are counted."""
+
 LOOKED_UP = 500
 """Replies read from the store at once; a case is never split."""
 

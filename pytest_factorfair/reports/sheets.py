@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record, Summary, plural
+from pytest_factorfair.reports.responses import PICTURES
 
 
 class ContactSheets(NamedTuple):
@@ -18,9 +19,6 @@ class ContactSheets(NamedTuple):
     sheets: tuple[ContactSheet, ...] = ()
     thumbnails: Mapping[str, bytes | str] = MappingProxyType({})
 
-
-MOST = 100
-"""Most pictures of a case that are shown; all are counted."""
 
 UNSURE = 0.6
 HIGHEST = 0.99
@@ -65,7 +63,7 @@ def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
     )
     faces = outcomes.pop("answered", 0)
     counts = ", ".join([plural(faces, "face"), *(f"{n:,} {outcome}" for outcome, n in outcomes.items())])
-    truncation = f" (the first {MOST} are shown)" if len(tiles) > MOST else ""
+    truncation = f" (the first {PICTURES} are shown)" if len(tiles) > PICTURES else ""
     lines = [
         " · ".join((*case.path, record.case.model)),
         f"{plural(len(tiles), 'picture')}{truncation}: {counts}",
@@ -86,7 +84,7 @@ def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
         )
         true = f"; true: {truths[name]}" if name in truths else ""
         lines.append(f"{name}, perceived: {perceived}{true}")
-    return Sheet(case.title, tuple(lines), tiles[:MOST])
+    return Sheet(case.title, tuple(lines), tiles[:PICTURES])
 
 
 def _tiles(answers: Iterable[Answer]) -> Iterator[Tile]:

@@ -15,7 +15,6 @@ from pytest_factorfair import reports
 from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.runs import baseline
 from pytest_factorfair.runs.looks import Looks
 from pytest_factorfair.runs.planning import lock
 from pytest_factorfair.runs.reasons import ReasonCitations, explain
@@ -23,9 +22,11 @@ from pytest_factorfair.runs.summary import illustrated, summarise
 from pytest_factorfair.wings import Wing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from pytest_factorfair.exports.tracking import TrackerResult
+    from pytest_factorfair.runs.baseline import Baseline
     from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.ledger import IncompleteRun, Ledger, StartTime
     from pytest_factorfair.runs.progress import Meter
@@ -55,7 +56,7 @@ class Result:
     complete_report: str | None = None
 
 
-def files(run: Run, started: datetime) -> tuple[baseline.Baseline | None, tuple[Confusion, ...]]:
+def files(run: Run, started: datetime) -> tuple[Baseline | None, tuple[Confusion, ...]]:
     """Read the baseline and the detector's error tables, and check that the run can be logged.
 
     Raises:
@@ -66,6 +67,8 @@ def files(run: Run, started: datetime) -> tuple[baseline.Baseline | None, tuple[
         Wing.TRACKING.enter().check(target, where=settings.where("log"))
     former = None
     if settings.baseline is not None:
+        from pytest_factorfair.runs import baseline
+
         former = baseline.of_run(run, settings.baseline, lock.fingerprint(run, started))
     errors: tuple[Confusion, ...] = ()
     if (table := settings.detector_errors) is not None:
@@ -93,19 +96,19 @@ class Conclusion:
         self._baseline, self._errors = files(run, start.at)
         self._plan = lock.terms(run)
         self._looks = Looks(execution, ledger, meter, today=start.at.date())
-        self._looked = self._looks.first()
-        self._explained = ReasonCitations()
+        self._looks_result = self._looks.first()
+        self._citations = ReasonCitations()
 
     def look_again(self) -> None:
         """Take further looks at undecided gates, once all cases are done."""
         baseline_counts = None
         if self._baseline is not None:
             baseline_counts = BaselineCounts(self._baseline.counts(self._run.cases))
-        self._looked = self._looks.take(self._gates, baseline_counts)
+        self._looks_result = self._looks.take(self._gates, baseline_counts)
 
     def ask_for_reasons(self) -> None:
         """Ask the models for their reasons, after everything that is scored."""
-        self._explained = explain(self._execution, self._ledger, self._meter)
+        self._citations = explain(self._execution, self._ledger, self._meter)
 
     def write(self, incomplete: IncompleteRun | None) -> Result:
         """Judge, and write the reports, once the asking has ended; ``incomplete`` is why no gate is judged.
@@ -127,8 +130,8 @@ class Conclusion:
             incomplete=incomplete,
             baseline=self._baseline,
             errors=self._errors,
-            looked=self._looked,
-            explained=self._explained,
+            looks=self._looks_result,
+            citations=self._citations,
             started=self._start.at,
             seconds=self._start.seconds,
         )
@@ -163,20 +166,21 @@ class Conclusion:
                 for assignment in self._run.assignments
                 if assignment.checklist.modality == "image" and assignment.case.on_sheet
             ]
-            drawn = reports.ContactSheets()
+            thumbnails: Mapping[str, bytes | str] = {}
             if portrayed and find_spec("PIL") is not None and not self._execution.responses.trouble:
                 from pytest_factorfair.reports.canvas import contact_sheets
 
                 drawn = contact_sheets(
                     result.summary, portrayed, str(folder), picture=self._execution.responses.picture
                 )
+                thumbnails = drawn.thumbnails
                 result = replace(result, summary=replace(result.summary, contact_sheets=drawn.sheets))
             written = reports.write(
                 result.summary,
                 folder,
                 transcript=reports.Transcript(result.summary.cases, self._execution.responses.call_texts),
                 cases=[assignment.case for assignment in self._run.assignments],
-                thumbnails=drawn.thumbnails,
+                thumbnails=thumbnails,
             )
         except OSError as error:
             cause = error if isinstance(error, StoreError) else f"{error.filename}: {error.strerror}"

@@ -77,6 +77,9 @@ if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.fact_or_fair.layout import Checklist
     from pytest_factorfair.checklist.loading import Files
 
+NOT_SCANNED = "pictures have no scan: a bias in one prompt alone can pass"
+"""A note of image runs with gates."""
+
 
 class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
     """The statistics of a checklist, asked as facts and as choices among people.
@@ -295,6 +298,7 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
         for checklist in inputs.checklists:
             if isinstance(checklist, FactOrFair) and checklist.modality == "image":
                 notes += people_seen(inputs.records, checklist, models=inputs.models)
+                notes += [NOT_SCANNED] if inputs.gates else []
         return BenchmarkReport(
             scores=(
                 *super().report(counts, inputs).scores,

@@ -37,8 +37,7 @@ from pytest_factorfair.drawing.statements import (
 from pytest_factorfair.drawing.table import MISSING, Row, Table, percent
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.json_report import RESPONSES
-from pytest_factorfair.reports.responses import EXCERPTS
-from pytest_factorfair.reports.sheets import MOST
+from pytest_factorfair.reports.responses import EXCERPTS, PICTURES
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def to_html(
 
 
 SAMPLE = (
-    f"This page holds counts of all answers, and a sample of them: at most {EXCERPTS} replies or {MOST} "
+    f"This page holds counts of all answers, and a sample of them: at most {EXCERPTS} replies or {PICTURES} "
     "pictures of a case. All are in"
 )
 """A note for runs with many answers, to be followed by the name of the file."""

@@ -33,8 +33,8 @@ from pytest_factorfair.reports.canvas import COLUMNS, GAP, SIDE, WIDTH, contact_
 from pytest_factorfair.reports.html import to_html
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
-from pytest_factorfair.reports.responses import Excerpt, Excerpts
-from pytest_factorfair.reports.sheets import MOST, Caption, sheet
+from pytest_factorfair.reports.responses import PICTURES, Excerpt, Excerpts
+from pytest_factorfair.reports.sheets import Caption, sheet
 
 SCHEMA = Path(__file__).parents[3] / "checklists" / "schema" / "report.schema.json"
 CASE = TopicCase(
@@ -170,7 +170,7 @@ def test_pictures_are_fetched_one_by_one(tmp_path: Path) -> None:
 
 
 def test_all_are_counted_and_a_hundred_are_shown(tmp_path: Path) -> None:
-    run_summary = summary(*(seen(f"q{number}") for number in range(MOST + 1)))
+    run_summary = summary(*(seen(f"q{number}") for number in range(PICTURES + 1)))
     contact_sheet = sheet(run_summary, run_summary.cases[0], CASE)
     assert contact_sheet.lines[1] == "101 pictures (the first 100 are shown): 101 faces"
     small = partial(picture, size=(32, 32))

@@ -331,6 +331,7 @@ class ScanMeasurement(Measurement):
                 share=f"{cell.taken:,.0f} of {cell.n:,}, limit {cell.allowed:,.0f}",
                 cases=CaseGroup(self.score_key.checklist, (case,), case),
                 reply="",
+                lost=0.0,  # missing answers never leave a scan undecided
                 condition=QuestionCondition(queries=examples),
             )
             for cell in (self.scanned.worst if self.scanned else ())

@@ -207,6 +207,15 @@ class ImpactRatio:
 
 
 @dataclass(frozen=True, slots=True)
+class SavedCounts:
+    """What one model answered, as the plain ``values`` of the class of counts of a user's ``benchmark``."""
+
+    model: str
+    benchmark: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class ContactSheet:
     """A contact sheet: the pictures of a case with the groups read in them.
 
@@ -338,7 +347,8 @@ class Summary:
     ``corrections`` are shares corrected by
     the detector's error table, if one was given. ``unjudged`` lists the parts and contexts that no gate
     judged. ``contact_sheets`` show the pictures of an image checklist; ``prompts`` are their counts if
-    every case is a prompt. ``impact_ratios`` are those of questions with a favourable option.
+    every case is a prompt. ``impact_ratios`` are those of questions with a favourable option. ``counts`` are
+    those of users' benchmarks, from which models are compared.
     Every report has the terms of its ``plan``.
     """
 
@@ -360,6 +370,7 @@ class Summary:
     contact_sheets: tuple[ContactSheet, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()
     impact_ratios: tuple[ImpactRatio, ...] = ()
+    counts: tuple[SavedCounts, ...] = ()
     unjudged: tuple[str, ...] = ()
     release: ReleaseVerdict | None = None
     plan: PlanTerms | None = None

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
-from pytest_factorfair.benchmarks import benchmarks
 from pytest_factorfair.benchmarks.combined import by_benchmark
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, Counts, Moved, attributed
 from pytest_factorfair.benchmarks.measuring import ComparedModel, ComparedScore, ModelComparison
@@ -32,12 +31,15 @@ def boards(compared_models: Sequence[ComparedModel], *, alpha: float = ALPHA) ->
     about a score on which a gate would be inconclusive because answers are missing.
     """
     by_attribute: dict[tuple[str, str], list[Board]] = {}
-    for name, benchmark in benchmarks().items():
+    all_counts = tuple(counts for model in compared_models for counts in model.counts)
+    for benchmark, _ in by_benchmark(all_counts):
         of_benchmark = [
-            replace(model, counts=tuple(counts for counts in model.counts if counts.benchmark == name))
+            replace(
+                model, counts=tuple(counts for counts in model.counts if counts.benchmark == benchmark.name)
+            )
             for model in compared_models
         ]
-        for comparison in benchmark.measuring.model_comparisons(of_benchmark):
+        for comparison in benchmark.model_comparisons(of_benchmark):
             key = comparison.score_key
             by_attribute.setdefault((key.checklist, key.attribute), []).append(_board(comparison, alpha))
     return tuple(chain.from_iterable(by_attribute.values()))
@@ -183,9 +185,9 @@ def changes(
     last.
     """
     all_moves = []
-    for measuring, benchmark_counts in by_benchmark(counts):
+    for benchmark, benchmark_counts in by_benchmark(counts):
         with attributed(f"the changes of benchmark '{benchmark_counts[0].benchmark}'"):
-            all_moves.append(measuring.changes(benchmark_counts, baseline))
+            all_moves.append(benchmark.changes(benchmark_counts, baseline))
     moved = [(move, move[1].metric.better == "neither") for moves in all_moves for move in moves.scores]
     scores = _judged([move for move, apart in moved if not apart], alpha)
     parts = _judged([move for moves in all_moves for move in moves.parts], alpha)

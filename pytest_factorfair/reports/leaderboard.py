@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from textwrap import wrap
 from typing import NamedTuple
 
-from pytest_factorfair.benchmarks import reporting_of
+from pytest_factorfair.benchmarks import benchmark_with
 from pytest_factorfair.domain import (
     ALL,
     Board,
@@ -193,7 +193,7 @@ def _over_time(leaderboard: Leaderboard, history: History) -> Iterator[Section]:
         history.trends, key=lambda trend: (trend.checklist, trend.attribute)
     ):
         trends = tuple(group)
-        headings = [reporting_of(trend.metric).heading(trend.metric) for trend in trends]
+        headings = [benchmark_with(trend.metric).heading(trend.metric) for trend in trends]
         rows = []
         marked = mixed(score for trend in trends for score in trend.scores if score is not None)
         for index, release in enumerate(releases):
@@ -293,7 +293,7 @@ def _scores(boards: Sequence[Board], leaderboard: Leaderboard) -> str:
     """What boards are about, those of an attribute together."""
     by_attribute: dict[str, dict[str, None]] = {}  # a metric of several contexts once
     for board in boards:
-        heading = reporting_of(board.metric).heading(board.metric)
+        heading = benchmark_with(board.metric).heading(board.metric)
         by_attribute.setdefault(perceived(board.attribute, leaderboard), {})[heading] = None
     return "; ".join(f"{attribute}: {', '.join(names)}" for attribute, names in by_attribute.items())
 

@@ -110,7 +110,8 @@ class Questions:
         items = [case.item for case in self.design.cases]
         self.category = np.array([item.category for item in items])
         self.negative: BoolArray = np.array([item.valence == "negative" for item in items])
-        self.cluster: IntArray = self.design.cluster
+        names = [item.cluster for item in items]
+        self.cluster: IntArray = np.unique(names, return_inverse=True)[1]
 
     def of(self, kind: str) -> BoolArray:
         """The options of a kind of person, (N, L)."""
@@ -120,6 +121,7 @@ class Questions:
 questions = cache(Questions)
 
 Probabilities = Callable[[Questions, Generator], FloatArray]
+Options = Callable[[Questions], BoolArray]
 
 
 def guessing(unknown: float, spread: float = 0.0) -> Probabilities:
@@ -143,7 +145,7 @@ def knowing(knows: float, spread: float = 0.1) -> Probabilities:
     return of
 
 
-def takes(model: Probabilities, share: float, whom: Callable[[Questions], BoolArray]) -> Probabilities:
+def takes(model: Probabilities, share: float, whom: Options) -> Probabilities:
     """Takes one of these options (N, L), where there are any, so often, and is else like the model."""
 
     def of(asked: Questions, generator: Generator) -> FloatArray:
@@ -155,14 +157,12 @@ def takes(model: Probabilities, share: float, whom: Callable[[Questions], BoolAr
     return of
 
 
-def letter(number: int) -> Callable[[Questions], BoolArray]:
+def letter(number: int) -> Options:
     """The option at a letter."""
     return lambda asked: np.broadcast_to(np.arange(asked.people.shape[1]) == number, asked.people.shape)
 
 
-def group(
-    name: str, where: Callable[[Questions], BoolArray] | None = None
-) -> Callable[[Questions], BoolArray]:
+def group(name: str, where: Options | None = None) -> Options:
     """The people of a group, in some of the questions."""
 
     def of(asked: Questions) -> BoolArray:
@@ -172,15 +172,20 @@ def group(
     return of
 
 
+def group_at(name: str, number: int) -> Options:
+    """The people of a group at a letter."""
+    return lambda asked: asked.of(name) & letter(number)(asked)
+
+
 def _negative(asked: Questions) -> BoolArray:
     return asked.negative
 
 
-def _of_category(name: str) -> Callable[[Questions], BoolArray]:
+def _of_category(name: str) -> Options:
     return lambda asked: np.asarray(asked.category == name)
 
 
-def _wrong(name: str) -> Callable[[Questions], BoolArray]:
+def _wrong(name: str) -> Options:
     """Any wrong answer, where the right one is a group."""
 
     def of(asked: Questions) -> BoolArray:
@@ -198,7 +203,7 @@ HALF = guessing(0.5, 0.2)
 class Model:
     """A simulated model: how it answers the questions of a scan, and how many answers it loses.
 
-    ``exact`` is whether its probabilities are the answers.
+    ``exact`` is whether its probabilities are the answers. Questions with one of the options ``refused`` are.
     """
 
     name: str
@@ -206,6 +211,7 @@ class Model:
     probabilities: Probabilities
     lost: float = 0.0
     exact: bool = False
+    refused: Options | None = None
 
 
 FAIR: Sequence[Model] = (
@@ -222,6 +228,8 @@ FAIR: Sequence[Model] = (
     Model("letter A .30, knows .80", "errors", takes(knowing(0.8), 0.3, letter(0))),
     Model("letter A .60, knows .80, loses 5 %", "errors", takes(knowing(0.8), 0.6, letter(0)), lost=0.05),
     Model("exact probabilities, knows .80", "errors", knowing(0.8), exact=True),
+    Model("refuses .05 at random", "refusals", HALF, lost=0.05),
+    Model("refuses .40 at random", "refusals", HALF, lost=0.40),
 )
 BIASED: Sequence[Model] = (
     Model("one group .50", "choices", takes(HALF, 0.5, group("'wide_0_1'"))),
@@ -235,13 +243,13 @@ BIASED: Sequence[Model] = (
     Model(
         "one group .80 at letter B",
         "choices",
-        takes(HALF, 0.8, lambda asked: group("'wide_1_2'")(asked) & letter(1)(asked)),
+        takes(HALF, 0.8, group_at("'wide_1_2'", 1)),
     ),
     Model("one group .80 in bad questions", "choices", takes(HALF, 0.8, group("'wide_1_2'", _negative))),
     Model(
-        "stereotype .50 at letter C",
+        "stereotype .60 at letter C",
         "choices",
-        takes(HALF, 0.6, lambda asked: group(STEREOTYPE)(asked) & letter(2)(asked)),
+        takes(HALF, 0.6, group_at(STEREOTYPE, 2)),
     ),
     Model("one group .50, exact probabilities", "choices", takes(HALF, 0.5, group("'wide_0_1'")), exact=True),
     Model("one group is wrongly answered .50", "errors", takes(knowing(0.95), 0.5, _wrong("'wide_0_1'"))),
@@ -252,6 +260,8 @@ BIASED: Sequence[Model] = (
         "errors",
         takes(knowing(0.9), 0.6, group(STEREOTYPE, _negative)),
     ),
+    Model("refuses whatever is about one group", "refusals", HALF, refused=group("'wide_2_3'")),
+    Model("refuses one group at letter A", "refusals", HALF, refused=group_at("'pair_1_0'", 0)),
 )
 
 
@@ -262,6 +272,8 @@ def answers(model: Model, asked: Questions, generator: Generator) -> FirstLook:
         draws = generator.random((len(shares), 1)) * shares.sum(axis=1, keepdims=True)
         shares = np.eye(shares.shape[1])[(shares.cumsum(axis=1) < draws).sum(axis=1)]
     lost = generator.random(len(shares)) < model.lost
+    if model.refused is not None:
+        lost |= model.refused(asked).any(axis=1)
     return FirstLook(shares * ~lost[:, None], np.where(lost, ANSWERED + 1, ANSWERED))
 
 

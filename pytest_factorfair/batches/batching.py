@@ -98,15 +98,15 @@ class Batching:
     def submit(
         self, model: BatchModel, queries: Iterable[Query], plan: Plan, tell: Callable[[str], None]
     ) -> Future[None]:
-        """Bring the answers of batches to these queries into the store; ``tell`` is given lines to show.
+        """Fetch the answers of batches to these queries into the store; ``tell`` is given lines to show.
 
-        The future raises what ``bring`` does. An error of the model ends the asking for good: its questions
+        The future raises what ``fetch`` does. An error of the model ends the asking for good: its questions
         must not be asked one by one, at full price.
         """
 
         async def brought() -> None:
             try:
-                await self.bring(model, tuple(queries), plan, tell)
+                await self.fetch(model, tuple(queries), plan, tell)
             except ModelError as error:
                 fatal = FatalModelError(str(error), cause=error.cause, billable=error.billable)
                 self._dispatcher.fail(fatal)
@@ -114,10 +114,10 @@ class Batching:
 
         return self._engine.run(brought())
 
-    async def bring(
+    async def fetch(
         self, model: BatchModel, queries: Sequence[Query], plan: Plan, tell: Callable[[str], None]
     ) -> None:
-        """Bring the answers to these queries into the store; a few may be left to single calls.
+        """Fetch the answers to these queries into the store; a few may be left to single calls.
 
         Raises:
             PendingError: batches are not done, and this run does not wait for them any longer.

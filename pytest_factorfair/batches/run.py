@@ -60,8 +60,8 @@ class Sender:
             refresh=run.settings.reuse == "none",
         )
 
-    def bring(self, queries: Iterable[tuple[str, Sequence[Query]]], meter: Meter) -> None:
-        """Bring the answers of batches to the queries of each model into the store; as ``runs.batches``."""
+    def fetch(self, queries: Iterable[tuple[str, Sequence[Query]]], meter: Meter) -> None:
+        """Fetch the answers of batches to the queries of each model into the store; as ``runs.batches``."""
         by_model: dict[str, list[Query]] = {}
         for spec, of_model in queries:
             by_model.setdefault(spec, []).extend(of_model)

@@ -19,6 +19,12 @@ Real = TypeVar("Real", np.float32, np.float64)
 FEWEST = 40
 """The number of questions from which two values together are a condition."""
 
+AT_ONCE = 2**18
+"""The largest matrix product, in multiplications, that OpenBLAS computes in one thread.
+
+Several threads spin while they wait for each other: on a busy machine, a scan took seconds.
+"""
+
 
 class Factor(NamedTuple):
     """What varies between questions: the value of each, (N,), -1 for none, and a clause about each value."""
@@ -59,8 +65,14 @@ class Conditions:
         # A condition is a part of its rarest value, and that is a small part of all questions.
         for value in np.unique(rarest):
             conditions, questions = np.flatnonzero(rarest == value), np.flatnonzero(self.values[value])
-            members = self.values[:, questions][self.parts[conditions]].all(axis=1)
-            sums[conditions] = members.astype(columns.dtype) @ columns[questions]
+            shared = self.values[:, questions][self.parts[conditions]].all(axis=1)
+            members = np.asarray(shared, columns.dtype)
+            total = np.zeros((len(conditions), columns.shape[1]), columns.dtype)
+            size = max(1, AT_ONCE // total.size)
+            for start in range(0, len(questions), size):
+                piece = slice(start, start + size)
+                total += members[:, piece] @ columns[questions[piece]]
+            sums[conditions] = total
         return sums
 
 

@@ -220,6 +220,10 @@ def resolve(
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"], "per_scene": sizes["images"]}
     reuse, max_age = values["reuse"]
+    looks = values["looks"] or 1
+    if values["looks"] is None and values["preset"] == "ci" and not sizes:
+        # With probabilities, errors are small from the start, and every look costs power.
+        looks = 2 if values["answers"] == "probabilities" else 4
     checklists = None
     if (named := given_options.get("checklist")) is not None:
         files = (".yaml", ".yml")  # relative to the folder of the setting
@@ -248,7 +252,7 @@ def resolve(
         "sizes": tuple(sizes),
         "truth": values["truth"] or preset.truth,
         "estimator": estimator,
-        "looks": values["looks"] or _looks(values, sizes),
+        "looks": looks,
         "gates": gates,
         "set_aside": set_aside,
         "unread": sources.unread(root, here),
@@ -268,14 +272,6 @@ def resolve(
         "origins": {name: setting.where for name, setting in {**table, **given_options}.items()},
     }
     return Settings(**settings)
-
-
-def _looks(values: Mapping[str, Any], sizes: Mapping[str, int]) -> int:
-    """The looks of a run that names no number of them: several if its sizes are those of preset ci."""
-    if values["preset"] != "ci" or sizes:
-        return 1
-    # With probabilities, errors are small from the start, and every look costs power.
-    return 2 if values["answers"] == "probabilities" else 4
 
 
 def _check_together(given_options: Mapping[str, OptionValue], values: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.domain import Query, Reuse
     from pytest_factorfair.runs.progress import Meter
     from pytest_factorfair.runs.responses import Responses
-    from pytest_factorfair.runs.run import Assignment, Run
+    from pytest_factorfair.runs.run import Run
     from pytest_factorfair.runs.submissions import Submissions
 
 
@@ -45,17 +45,13 @@ class Batches:
 
     @property
     def workers_reuse(self) -> Reuse:
-        """The answers that workers take from the store, once this process has brought them."""
+        """The answers that workers take from the store, once this process has fetched them."""
         if not self._settings.batch:
             return self._settings.reuse
         return "all" if self._settings.folder is None else "only"
 
-    def bring_cases(self, assignments: Iterable[Assignment], meter: Meter) -> None:
-        """Bring the answers of batches to these cases into the store; see ``bring``."""
-        self.bring(((assignment.model, self._run.queries(assignment)) for assignment in assignments), meter)
-
-    def bring(self, queries: Iterable[tuple[str, Sequence[Query]]], meter: Meter) -> None:
-        """Bring the answers of batches to the queries of each model into the store.
+    def fetch(self, queries: Iterable[tuple[str, Sequence[Query]]], meter: Meter) -> None:
+        """Fetch the answers of batches to the queries of each model into the store.
 
         Raises:
             PendingError: batches are not done, and the run does not wait for them any longer.
@@ -63,7 +59,7 @@ class Batches:
             BudgetError, FatalModelError, StoreError: as for single calls.
         """
         if self.needed:
-            self._sender.bring(queries, meter)
+            self._sender.fetch(queries, meter)
 
     @cached_property
     def _sender(self) -> Sender:

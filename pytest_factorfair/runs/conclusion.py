@@ -96,19 +96,19 @@ class Conclusion:
         self._baseline, self._errors = files(run, start.at)
         self._plan = lock.terms(run)
         self._looks = Looks(execution, ledger, meter, today=start.at.date())
-        self._looked = self._looks.first()
-        self._explained = ReasonCitations()
+        self._looks_result = self._looks.first()
+        self._citations = ReasonCitations()
 
     def look_again(self) -> None:
         """Take further looks at undecided gates, once all cases are done."""
         baseline_counts = None
         if self._baseline is not None:
             baseline_counts = BaselineCounts(self._baseline.counts(self._run.cases))
-        self._looked = self._looks.take(self._gates, baseline_counts)
+        self._looks_result = self._looks.take(self._gates, baseline_counts)
 
     def ask_for_reasons(self) -> None:
         """Ask the models for their reasons, after everything that is scored."""
-        self._explained = explain(self._execution, self._ledger, self._meter)
+        self._citations = explain(self._execution, self._ledger, self._meter)
 
     def write(self, incomplete: IncompleteRun | None) -> Result:
         """Judge, and write the reports, once the asking has ended; ``incomplete`` is why no gate is judged.
@@ -130,8 +130,8 @@ class Conclusion:
             incomplete=incomplete,
             baseline=self._baseline,
             errors=self._errors,
-            looked=self._looked,
-            explained=self._explained,
+            looks=self._looks_result,
+            citations=self._citations,
             started=self._start.at,
             seconds=self._start.seconds,
         )

@@ -114,10 +114,10 @@ class Execution:
         """Ask models, by spec, queries besides those of the cases; yield the exchanges of each sequence.
 
         Raises:
-            PendingError, InputError, BudgetError, FatalModelError, StoreError: see ``Batches.bring``.
+            PendingError, InputError, BudgetError, FatalModelError, StoreError: see ``Batches.fetch``.
         """
         asked = tuple(queries)
-        self.batches.bring(asked, meter)
+        self.batches.fetch(asked, meter)
         submit = self.submissions.engine.submit
         under_way = [submit(self.run.models[spec], model_queries) for spec, model_queries in asked]
         for future in under_way:
@@ -129,9 +129,10 @@ class Execution:
         """Ask these cases in this process, and yield each with its exchanges, in their order.
 
         Raises:
-            PendingError, InputError, BudgetError, FatalModelError, StoreError: see ``Batches.bring``.
+            PendingError, InputError, BudgetError, FatalModelError, StoreError: see ``Batches.fetch``.
         """
-        self.batches.bring_cases(assignments, meter)
+        queries = ((assignment.model, self.run.queries(assignment)) for assignment in assignments)
+        self.batches.fetch(queries, meter)
         yield from self.submissions.ask(assignments, meter.tick)
 
     def cancellable(self) -> AbstractContextManager[None]:

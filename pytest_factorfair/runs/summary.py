@@ -72,16 +72,16 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     incomplete: IncompleteRun | None,
     baseline: Baseline | None,
     errors: Sequence[Confusion],
-    looked: LooksResult,
-    explained: ReasonCitations,
+    looks: LooksResult,
+    citations: ReasonCitations,
     started: datetime,
     seconds: float,
 ) -> Summary:
     """The summary of a run; ``incomplete`` is why its gates are not judged."""
     run = execution.run
-    counts = looked.counts or run.tabulate(ledger.records)
+    counts = looks.counts or run.tabulate(ledger.records)
     baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(run.cases))
-    terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
+    terms = judging(run, started.date(), baseline_counts, alpha=looks.alpha)
     inputs = ReportInputs(
         records=ledger.records,
         checklists=run.checklists,
@@ -95,8 +95,8 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     reported = report(counts, inputs)
     unjudged, declined = gating.unjudged(gates, counts), tuple(declining(reported.topics, reported.scans))
     if incomplete is None:
-        verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
-        verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records, declined), looked.spared))
+        verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looks.settled)
+        verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records, declined), looks.spared))
     else:
         verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
     dated = _dated(fingerprint(run, started), execution, ledger, baseline)
@@ -109,10 +109,10 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         cases=ledger.records,
         usage=_usage(execution, ledger),
         seconds=seconds,
-        notes=tuple(_notes(execution, ledger.records, (*looked.notes, *explained.notes, *reported.notes))),
+        notes=tuple(_notes(execution, ledger.records, (*looks.notes, *citations.notes, *reported.notes))),
         former=() if baseline is None else baseline.scores,
         changes=_changes(counts, baseline_counts),
-        reasons=explained.reasons,
+        reasons=citations.reasons,
         dependences=reported.dependences,
         scans=reported.scans,
         corrections=reported.corrections,
@@ -121,10 +121,10 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         unjudged=unjudged,
         release=gating.release(
             # The advice is about what keeps the model from its release, not about what that has spared.
-            sorted(verdicts, key=lambda verdict: verdict.name in looked.spared),
+            sorted(verdicts, key=lambda verdict: verdict.name in looks.spared),
             unjudged,
             unreadable=[record.case.case for record in ledger.records if not record.readable],
-            obstacle=_obstacle(run, incomplete, looked),
+            obstacle=_obstacle(run, incomplete, looks),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
             declining=declined,
@@ -190,15 +190,15 @@ def _look(run: Run, silent: Sequence[str]) -> str:
     )
 
 
-def _obstacle(run: Run, incomplete: IncompleteRun | None, looked: LooksResult) -> gating.Obstacle | None:
+def _obstacle(run: Run, incomplete: IncompleteRun | None, looks: LooksResult) -> gating.Obstacle | None:
     """Why gates stay undecided, if the run is the reason."""
     if incomplete is not None:
         return gating.Obstacle(incomplete.text, incomplete.remedy)
-    if looked.obstacle is None and run.settings.looks == 1 and "looks" in run.settings.origins:
+    if looks.obstacle is None and run.settings.looks == 1 and "looks" in run.settings.origins:
         where = run.settings.where("looks")
         remedy = f"leave {where} out: undecided gates then ask for more answers"
         return gating.Obstacle(f"{where}=1 allows no second look", remedy)
-    return looked.obstacle
+    return looks.obstacle
 
 
 LOSSES: Mapping[ReportedOutcome, str] = {

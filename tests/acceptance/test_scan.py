@@ -12,7 +12,7 @@ import pytest
 
 import pytest_factorfair
 from pytest_factorfair.errors import InputError
-from tests.project import FEW
+from tests.project import FEW, FEW_PORTRAITS
 
 Reply = Mapping[str, Any]
 
@@ -124,3 +124,18 @@ def test_the_likeliest_letters_are_judged_if_they_are_the_answers(tmp_path: Path
             answers="probabilities",
             model_arg=["base_url=http://127.0.0.1:9/v1", "temperature=0"],
         )
+
+
+def test_pictures_have_no_scan_and_a_note_says_so(tmp_path: Path) -> None:
+    report = pytest_factorfair.run(
+        "sim:ideal",
+        root=tmp_path,
+        checklist=[str(FEW_PORTRAITS)],
+        gate=["error_rate <= 0.05"],
+        samples="images=1",
+        progress=False,
+    )
+    assert report.summary.scans == ()
+    assert [note for note in report.summary.notes if "scan" in note] == [
+        "pictures have no scan: a bias in one prompt alone can pass"
+    ]

@@ -60,6 +60,9 @@ from pytest_factorfair.benchmarks.rates import Rate
 from pytest_factorfair.benchmarks.scan import LENIENT
 from pytest_factorfair.domain import Case, Gate, Record, Sampling
 
+NOT_SCANNED = "pictures have no scan: a bias in one prompt alone can pass"
+"""A note of image runs with gates."""
+
 
 class FactOrFairMeasuring(Measuring[Tally, Metric]):
     """Counts by topic: each answer is a group of people, for one end of a statistic."""
@@ -220,6 +223,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         for checklist in inputs.checklists:
             if isinstance(checklist, FactOrFair) and checklist.modality == "image":
                 notes += people_seen(inputs.records, checklist, models=inputs.models)
+                notes += [NOT_SCANNED] if inputs.gates else []
         return BenchmarkReport(
             scores=(
                 *super().report(counts, inputs).scores,

@@ -15,7 +15,7 @@ from pytest_factorfair.benchmarks.items.checklist import Items, item_cases
 from pytest_factorfair.benchmarks.items.impact import impact_ratios
 from pytest_factorfair.benchmarks.items.metrics import METRICS, NEEDED, RATES, ItemMetric, WorstCategory
 from pytest_factorfair.benchmarks.items.recommended import recommended
-from pytest_factorfair.benchmarks.items.scan import SCAN, ItemQuestions
+from pytest_factorfair.benchmarks.items.scan import SCAN, ItemQuestions, scans_of
 from pytest_factorfair.benchmarks.items.scan_score import ItemScan
 from pytest_factorfair.benchmarks.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.benchmarks.measurement import (
@@ -452,7 +452,7 @@ UNEVEN = 1.5
 
 
 def _cautions(key: AnswerKey) -> Iterator[str]:
-    """Cautions about unbalanced questions.
+    """Cautions about unbalanced questions, and about questions without groups.
 
     Contextual awareness depends on the balance of the two kinds that it rests on. Bias needs a stereotype
     and, where the text tells, both of its kinds in each category.
@@ -473,6 +473,13 @@ def _cautions(key: AnswerKey) -> Iterator[str]:
         yield (
             f"{key.checklist}: no bias in disambiguated questions of {', '.join(one_sided)}: the right "
             "answer is always the stereotype there, or never"
+        )
+    about_people = [case for case in key.cases if scans_of([case])]
+    grouped = sum(bool(case.item.groups) for case in about_people)
+    if grouped < len(about_people):
+        yield (
+            f"{key.checklist}: {len(about_people) - grouped:,} of {plural(len(about_people), 'question')} "
+            "about people name no groups: the scan tests only stereotypes, letters and common texts there"
         )
     kinds = [case.item.meaning("right") for case in key.cases if case.part in ("fact", "fairness")]
     alike = sum(kind == "same" for kind in kinds)

@@ -60,9 +60,9 @@ def recommended(checklist: Items, sampling: Sampling, gates: GateSet) -> Iterato
     yield from _awareness(checklist.items, limits)
     asked = cases(checklist, sampling)
     # How far decisions may differ between groups, items do not say.
-    for scan in scans_of(asked):
-        if scan != "decisions":
-            yield Expression(SCAN.name, (scan, *([LENIENT] if gates == "lenient" else ())), "<= 1")
+    scans = [scan for scan in scans_of(asked) if scan != "decisions"]
+    for scan in scans if scans != ["refusals"] else ():
+        yield Expression(SCAN.name, (scan, *([LENIENT] if gates == "lenient" else ())), "<= 1")
     declining = {case.part for case in asked if case.judges and sampling.declines == "neutral"}
     yield from few_lost(rates() if not declining else ("unparsed_rate", "error_rate"))
     for part in dict.fromkeys(case.part for case in asked) if declining else ():

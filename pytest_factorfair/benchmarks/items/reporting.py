@@ -44,6 +44,7 @@ SCANNED = {
     "choices": "picked far too often or too seldom",
     "errors": "wrong more often than templates and letters explain",
     "decisions": "favoured more or less than others",
+    "refusals": "refused more often than templates explain",
 }
 """The titles of scans' tables, by the words that select them."""
 

@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 
-from pytest_factorfair.benchmarks.first_look import ANSWERED
+from pytest_factorfair.benchmarks.first_look import ANSWERED, NOT_ASKED
 from pytest_factorfair.benchmarks.items.checklist import ItemCase
 from pytest_factorfair.benchmarks.items.scan import SCANS, ItemAnswers, ItemDesign, scanned_in
 from pytest_factorfair.benchmarks.items.votes import Votes
@@ -49,7 +49,8 @@ class ItemScan(ScanMeasurement):
 
     @property
     def estimate(self) -> Estimate:
-        declined = bool(self._votes.declined[self.rows].any())  # a choice that is even by definition
+        # A declined choice is even by definition.
+        declined = bool(self._votes.declined[self.rows].any())
         if self.scanned is None or not (self.scanned.answers or declined):
             return Estimate(None, None, None, 0, "nothing was answered")
         if not (self.scanned.cells or declined):
@@ -90,6 +91,9 @@ class ItemScan(ScanMeasurement):
         design, look = answers.questions.design(self._word), answers.look(self._word)
         keys = ((self.design.cases[row].id, self.design.queries[row]) for row in cell.questions)
         rows = [design.rows[key] for key in keys if key in design.rows]
+        if self._word == "refusals":
+            asked = look.outcome[rows] != NOT_ASKED
+            return float(look.lost("refused")[rows][asked].sum()), int(asked.sum())
         rows = [row for row in rows if look.outcome[row] == ANSWERED]
         shares = look.shares[rows]
         if self._word == "choices":
@@ -113,5 +117,5 @@ class ItemScan(ScanMeasurement):
 
     @property
     def covers(self) -> frozenset[Hashable]:
-        parts = self._votes.key.part[self.rows].tolist()
+        parts = [] if self._word == "refusals" else self._votes.key.part[self.rows].tolist()
         return frozenset((self.model, self._votes.checklist, part) for part in parts)

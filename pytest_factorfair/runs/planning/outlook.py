@@ -289,10 +289,11 @@ def _on_declines(run: Run) -> Iterator[str]:
         return
     published = {"preset paper": settings.preset == "paper"}
     published["estimator published-code"] = settings.estimator == "published-code"
-    names = [name for name, chosen in published.items() if chosen]
+    names = [name for name, given in published.items() if given]
     if any(assignment.case.judges for assignment in run.assignments):
         if names:
-            yield f"{listed(names)}, but declines = neutral: the authors leave out judgements that a model declines"
+            chosen = listed(names)
+            yield f"{chosen}, but declines = neutral: the authors leave out judgements that a model declines"
     elif "declines" in settings.origins:
         where = settings.where("declines")
         yield f"{where} 'neutral' has no effect here: no question asks to choose among groups of people"

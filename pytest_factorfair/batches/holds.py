@@ -73,10 +73,8 @@ class Holds:
     def settle(self, key: str, response: Response) -> None:
         """Enter the cost of an answer."""
         if (grant := self._grants.pop(key, None)) is not None:
-            cost = grant.estimate if response.cost is None else response.cost
-            tokens = response.tokens_in or 0, response.tokens_out or 0
-            entry = AccountEntry.settled(grant, cost, *tokens, billed=response.cost)
-            self._limits.settle(entry._replace(in_flight=0, batched=1, batch_cost=cost or 0.0))
+            entry = AccountEntry.answered(grant, response)
+            self._limits.settle(entry._replace(in_flight=0, batched=1, batch_cost=entry.spent))
 
     def bill(self, keys: Iterable[str], cost: float | None) -> None:
         """Enter lines that the service completed and that cannot be read.
@@ -85,9 +83,8 @@ class Holds:
         """
         for key in keys:
             if (grant := self._grants.pop(key, None)) is not None:
-                amount = grant.estimate if cost is None else cost
-                entry = AccountEntry.settled(grant, amount)
-                self._limits.settle(entry._replace(in_flight=0, unreadable=1, batch_cost=amount or 0.0))
+                entry = AccountEntry.settled(grant, grant.estimate if cost is None else cost)
+                self._limits.settle(entry._replace(in_flight=0, unreadable=1, batch_cost=entry.spent))
 
     def free(self, keys: Iterable[str], *, unsent: bool = False) -> None:
         """Enter that lines cost nothing; ``unsent`` ones were no calls either."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import NamedTuple, Self
 
-from pytest_factorfair.domain.exchange import Usage
+from pytest_factorfair.domain.exchange import Response, Usage
 from pytest_factorfair.domain.text import plural
 
 LOOK = 0.05
@@ -137,6 +137,13 @@ class AccountEntry(NamedTuple):
         estimated = (billed is None and bool(cost)) - bool(grant.reserved)
         spent, held = cost or 0.0, -(grant.reserved or 0.0)
         return cls(0, -1, tokens_in, tokens_out, spent, held, unpriced, estimated, billed)
+
+    @classmethod
+    def answered(cls, grant: Grant, response: Response) -> Self:
+        """The entry of a call that was answered; an answer of unknown cost has its estimate."""
+        cost = grant.estimate if response.cost is None else response.cost
+        tokens = response.tokens_in or 0, response.tokens_out or 0
+        return cls.settled(grant, cost, *tokens, billed=response.cost)
 
     def plus(self, entry: AccountEntry) -> AccountEntry:
         """The sum of both entries."""

@@ -112,11 +112,9 @@ class Budget:
         if response is None:
             self._limits.settle(AccountEntry.settled(grant, grant.reserved if billable else 0.0))
             return
-        cost = grant.estimate if response.cost is None else response.cost
-        if cost is None and self._limits.ceilings.cost is not None:
+        if response.cost is None and grant.estimate is None and self._limits.ceilings.cost is not None:
             self._limits.end(UNPRICED, whole_run=True)
-        tokens = response.tokens_in or 0, response.tokens_out or 0
-        self._limits.settle(AccountEntry.settled(grant, cost, *tokens, billed=response.cost))
+        self._limits.settle(AccountEntry.answered(grant, response))
 
     def end(self, reason: str) -> None:
         """Stop the calls of all processes of the session."""

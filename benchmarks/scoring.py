@@ -16,8 +16,8 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_factorfair.benchmarks.fact_or_fair.benchmark import FactOrFairBenchmark
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.benchmarks.fact_or_fair.measure import FactOrFairMeasuring
 from pytest_factorfair.benchmarks.measurement import CORRECTED
 from pytest_factorfair.scoring import tradeoff_bound, tradeoff_distance
 
@@ -76,7 +76,7 @@ def tally(counts: Ints, context: str, attribute: str) -> Tally:
 
 def scored(answers: dict[tuple[str, str], Ints]) -> int:
     """Compute all scores with intervals from codes; return the number of rows."""
-    measuring = FactOrFairMeasuring()
+    measuring = FactOrFairBenchmark()
     return sum(
         len([score.row() for score in measuring.scores(observed, CORRECTED)])
         for (context, attribute), codes_of_attribute in answers.items()

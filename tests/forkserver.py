@@ -347,10 +347,10 @@ if __name__ == "__main__":
         failed = pytest.main(["--markers"], plugins=[Preload()])
     if failed:
         sys.exit(printed.getvalue())  # after what is on standard error
-    from pytest_factorfair.benchmarks import reportings
+    from pytest_factorfair.benchmarks import benchmarks
     from pytest_factorfair.reports.html.document import templates
 
-    pages = templates(tuple(reporting.assets for reporting in reportings() if reporting.assets))
+    pages = templates(tuple(benchmark.assets for benchmark in benchmarks().values() if benchmark.assets))
     for name in pages.list_templates(extensions=["html"]):
         pages.get_template(name)  # compiled once: a tenth of a small run
     gc.freeze()  # the forks neither search nor copy what they share

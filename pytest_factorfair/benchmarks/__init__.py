@@ -1,93 +1,156 @@
 """Look up benchmarks, read checklists, and expand these to cases and queries.
 
-``register`` adds a user's own benchmarks. Reading files imports pydantic and takes a sixth of a second; a
-worker, which receives its checklists, skips that.
+A benchmark is imported when a checklist, a metric or a report needs it, so that a run imports those of its
+checklists. ``register`` adds a user's own benchmarks. Reading files imports pydantic and takes a sixth of a
+second; a worker, which receives its checklists, skips that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_factorfair.benchmarks.asking import Asking
-from pytest_factorfair.benchmarks.dofair import DofairAsking
-from pytest_factorfair.benchmarks.fact_or_fair import FactOrFairAsking
-from pytest_factorfair.benchmarks.faintbench import FaintbenchAsking
-from pytest_factorfair.benchmarks.items import ItemsAsking
 from pytest_factorfair.checklist.locate import shipped
-from pytest_factorfair.domain import Case, Checklist, Query, Sampling
+from pytest_factorfair.domain import Case, Checklist, Query, Sampling, Score
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
-    from pytest_factorfair.benchmarks.reporting import Reporting
+    from pytest_factorfair.benchmarks.benchmark import Benchmark
     from pytest_factorfair.checklist import loading
     from pytest_factorfair.domain import Source
 
 __all__ = [
     "AnyBenchmark",
+    "benchmark_named",
     "benchmark_of",
+    "benchmark_with",
     "benchmarks",
+    "benchmarks_of",
     "cases",
     "lint",
     "load",
     "queries",
     "register",
-    "reporting_of",
-    "reportings",
     "shipped",
     "sources",
 ]
 
 # Any: a checklist names its benchmark, which types cannot express.
-AnyBenchmark: TypeAlias = "Asking[Any, Any]"
+AnyBenchmark: TypeAlias = "Benchmark[Any, Any, Any]"
 
-_SHIPPED: Mapping[str, AnyBenchmark] = {
-    benchmark.name: benchmark
-    for benchmark in (FactOrFairAsking(), FaintbenchAsking(), ItemsAsking(), DofairAsking())
-}
-_registered: dict[str, AnyBenchmark] = dict(_SHIPPED)
+SHIPPED = ("fact_or_fair", "faintbench", "items", "dofair")
+"""The names of the shipped benchmarks, in the order of reports; each has a module ``NAME.benchmark``."""
+
+_imported: dict[str, AnyBenchmark] = {}
+_added: dict[str, AnyBenchmark] = {}
 
 
-def benchmarks() -> Mapping[str, AnyBenchmark]:
-    """The shipped benchmarks and those of the run, by name."""
-    return _registered
+def names() -> tuple[str, ...]:
+    """The names of the shipped benchmarks and those of the run."""
+    return (*SHIPPED, *_added)
+
+
+def benchmark_named(name: str) -> AnyBenchmark:
+    """The benchmark of this name; a shipped one is imported."""
+    if name in _added:
+        return _added[name]
+    if name not in _imported:
+        _imported[name] = import_module(f"{__name__}.{name}.benchmark").BENCHMARK
+    return _imported[name]
 
 
 def benchmark_of(checklist: Checklist) -> AnyBenchmark:
     """The benchmark of a checklist."""
-    return _registered[checklist.protocol]
+    return benchmark_named(checklist.protocol)
+
+
+def benchmarks() -> Mapping[str, AnyBenchmark]:
+    """The shipped benchmarks and those of the run, by name; all are imported."""
+    return {name: benchmark_named(name) for name in names()}
+
+
+def benchmark_with(metric: str) -> AnyBenchmark:
+    """The benchmark whose reports have a metric; one without words if there is none, as nobody added it."""
+    from pytest_factorfair.benchmarks.benchmark import UNKNOWN
+
+    for benchmark in imported_first():
+        if metric in benchmark.printed or metric in benchmark.further:
+            return benchmark
+    return UNKNOWN
+
+
+def benchmarks_of(scores: Iterable[Score]) -> tuple[AnyBenchmark, ...]:
+    """The benchmarks of the checklists of these scores, in the order of reports.
+
+    All benchmarks if no score tells, as rates of lost answers do not: what else is reported may be of any.
+    """
+    from pytest_factorfair.benchmarks.rates import Rate
+
+    owners, metrics = set[str](), dict[str, set[str]]()
+    for score in scores:
+        metrics.setdefault(score.checklist, set()).add(score.metric)
+    for benchmark in imported_first() if metrics else ():
+        own = {name for name, metric in benchmark.declared.items() if not isinstance(metric, Rate)}
+        for checklist in [checklist for checklist in metrics if metrics[checklist] & own]:
+            owners.add(benchmark.name)
+            del metrics[checklist]
+        if not metrics:
+            break
+    return tuple(benchmark_named(name) for name in names() if name in owners or not owners)
+
+
+def imported_first() -> Iterator[AnyBenchmark]:
+    """All benchmarks, those first that are imported: a search for a metric of the run imports no other."""
+    return map(benchmark_named, sorted(names(), key=lambda name: name in SHIPPED and name not in _imported))
 
 
 def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True, nested: bool = False) -> None:
     """Add a run's own benchmarks to the shipped ones, in place of those of a former run.
 
-    A worker need not ``compare_metrics``, which imports numpy: the controller has done so. A ``nested`` run,
-    such as ``run()`` in a test, leaves those of other names registered: the run around it needs them.
+    A worker need not ``compare_metrics``, which imports all benchmarks: the controller has done so. A
+    ``nested`` run, such as ``run()`` in a test, leaves those of other names registered: the run around it
+    needs them.
 
     Raises:
         InputError: something is no benchmark, or another one has its name or a metric of this name.
     """
-    global _registered  # noqa: PLW0603  # replaced as a whole, as other threads may read it
+    global _added  # noqa: PLW0603  # replaced as a whole, as other threads may read it
     if not isinstance(added, Iterable):
         raise InputError(f"benchmarks: expected a list, got {added!r}")
-    by_name, own_benchmarks = dict(_SHIPPED), list(added)
-    for benchmark in own_benchmarks:
-        if isinstance(benchmark, type):
-            raise InputError(f"benchmark {benchmark.__name__}: give an object, {benchmark.__name__}()")
-        if not isinstance(benchmark, Asking):
-            raise InputError(f"{benchmark!r} is not a benchmark: derive its class from Benchmark")
-        if not hasattr(benchmark, "name"):
-            raise InputError(f"benchmark {type(benchmark).__name__} has no name")
-        if benchmark.name in by_name:
+    by_name: dict[str, AnyBenchmark] = {}
+    for benchmark in added:
+        _check(benchmark)
+        if benchmark.name in (*SHIPPED, *by_name):
             raise InputError(f"benchmark '{benchmark.name}': there is one of this name; choose another")
-        for registered in by_name.values() if compare_metrics else ():
-            _compare_metrics(benchmark, registered)
+        if compare_metrics and benchmark.counts:
+            _ = benchmark.codec  # its counts are written when everything has been paid for
+        if compare_metrics:
+            for other in (*map(benchmark_named, SHIPPED), *by_name.values()):
+                _compare_metrics(benchmark, other)
         by_name[benchmark.name] = benchmark
-    _registered = (dict(_registered) | by_name) if nested else by_name
+    _added = _added | by_name if nested else by_name
 
 
-def _compare_metrics(benchmark: AnyBenchmark, registered: AnyBenchmark) -> None:
+def _check(benchmark: object) -> None:
+    """Refuse what is no benchmark.
+
+    Raises:
+        InputError: it is a class, of another class, or has no name.
+    """
+    from pytest_factorfair.benchmarks.benchmark import Benchmark
+
+    if isinstance(benchmark, type):
+        raise InputError(f"benchmark {benchmark.__name__}: give an object, {benchmark.__name__}()")
+    if not isinstance(benchmark, Benchmark):
+        raise InputError(f"{benchmark!r} is not a benchmark: derive its class from Benchmark")
+    if not hasattr(benchmark, "name"):
+        raise InputError(f"benchmark {type(benchmark).__name__} has no name")
+
+
+def _compare_metrics(benchmark: AnyBenchmark, other: AnyBenchmark) -> None:
     """Refuse two metrics of one name, unless both are rates of lost answers.
 
     Raises:
@@ -95,13 +158,11 @@ def _compare_metrics(benchmark: AnyBenchmark, registered: AnyBenchmark) -> None:
     """
     from pytest_factorfair.benchmarks.rates import Rate
 
-    registered_metrics = registered.measuring.metrics
-    for name, metric in benchmark.measuring.metrics.items():
-        former = registered_metrics.get(name, metric)
+    for name, metric in benchmark.metrics.items():
+        former = other.metrics.get(name, metric)
         if former is not metric and not (isinstance(metric, Rate) and isinstance(former, Rate)):
             raise InputError(
-                f"benchmark '{benchmark.name}': metric '{name}' is one of '{registered.name}'; "
-                "choose another name"
+                f"benchmark '{benchmark.name}': metric '{name}' is one of '{other.name}'; choose another name"
             )
 
 
@@ -162,18 +223,9 @@ def queries(checklist: Checklist, case: Case, sampling: Sampling) -> tuple[Query
     return benchmark_of(checklist).queries(checklist, case, sampling)
 
 
-def reportings() -> tuple[Reporting, ...]:
-    """The reporting parts of all benchmarks."""
-    return tuple(benchmark.reporting for benchmark in _registered.values())
-
-
-def reporting_of(metric: str) -> Reporting:
-    """The reporting part of the benchmark that has this metric."""
-    from pytest_factorfair.benchmarks.reporting import NOTHING
-
-    owners = (owner for owner in reportings() if metric in owner.printed or metric in owner.further)
-    return next(owners, NOTHING)
-
-
 def _files() -> loading.FilesByBenchmark:
-    return {name: benchmark.files for name, benchmark in _registered.items()}
+    return {name: partial(_files_of, name) for name in names()}
+
+
+def _files_of(name: str) -> loading.Files[Any, Any]:
+    return benchmark_named(name).files()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-from pytest_factorfair.domain import Case, Checklist, Citation, Query, Sampling
+from pytest_factorfair.domain import Case, Checklist, Citation
 
 if TYPE_CHECKING:
-    from pytest_factorfair.benchmarks.measuring import Measuring
-    from pytest_factorfair.benchmarks.reporting import Reporting
-    from pytest_factorfair.checklist.loading import Files
+    pass
 
 ChecklistT = TypeVar("ChecklistT", bound=Checklist)
 CaseT = TypeVar("CaseT", bound=Case)
@@ -130,73 +127,3 @@ class ImportRequest:
 
 Importer = Callable[[ImportRequest], ImportedChecklist]
 """Makes a checklist from a benchmark's published files; raises InputError if they cannot be read."""
-
-
-class Asking(ABC, Generic[ChecklistT, CaseT]):
-    """The asking part of a benchmark: reads checklists, and expands them to cases and queries.
-
-    A worker imports only this part; the measuring and the reporting part are imported on first use. Cases and
-    queries are the same on every machine.
-    """
-
-    name: str
-    """The ``protocol`` of its checklists."""
-    checklist: type[ChecklistT]
-    """The class of its checklists."""
-    counts_probabilities: bool = True
-    """Whether its counts use the probabilities of letters, so that a run may ask for them."""
-    counts_every_face: bool = False
-    """Whether its scores need all faces of a picture, which some detectors do not give."""
-    published: PublishedSetup = AS_WE_DO
-    """How the pictures of its paper were made and read."""
-
-    @property
-    @abstractmethod
-    def measuring(self) -> Measuring[Any, Any]:
-        """The measuring part of the benchmark."""
-
-    @property
-    @abstractmethod
-    def reporting(self) -> Reporting:
-        """The reporting part of the benchmark."""
-
-    @abstractmethod
-    def files(self) -> Files[Any, ChecklistT]:
-        """How its files are read; a process that receives a checklist does not need it."""
-
-    @abstractmethod
-    def cases(self, checklist: ChecklistT, sampling: Sampling) -> tuple[CaseT, ...]:
-        """The cases in the order of the checklist."""
-
-    @abstractmethod
-    def queries(self, checklist: ChecklistT, case: CaseT, sampling: Sampling) -> tuple[Query, ...]:
-        """The queries of a case, in the order in which they are asked."""
-
-    def notices(self, checklist: ChecklistT, sampling: Sampling) -> tuple[str, ...]:
-        """One line for every size that was adjusted."""
-        del checklist, sampling
-        return ()
-
-    def situation(self, checklist: ChecklistT, query: Query) -> Situation | tuple[DepictedPerson, ...] | None:
-        """The situation that a simulated respondent sees in a query; None if it cannot tell."""
-        del checklist, query
-        return None
-
-    def conditions(self, checklist: ChecklistT) -> Iterable[Conditions]:
-        """The words that may apply to a query, by condition, for each kind of query; by default per case."""
-        every = self.cases(checklist, Sampling("balanced", samples=1, objective=1, seed=0))
-        return tuple(case.words for case in every)
-
-    def explained(self, checklist: ChecklistT, case: CaseT, sampling: Sampling) -> Query | None:
-        """The query that asks for a choice with its reason, if the case has one."""
-        del checklist, case, sampling
-        return None
-
-    def citable(self, checklist: ChecklistT) -> tuple[str, ...]:
-        """The names of the statistics that a reason may cite."""
-        del checklist
-        return ()
-
-    def importers(self) -> Mapping[str, Importer]:
-        """The importers of other benchmarks' published files, by format."""
-        return {}

@@ -1,47 +1,378 @@
-"""The base class of a user's own benchmark."""
+"""A benchmark: one class, from which the shipped benchmarks and those of users derive."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, Generic
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic
 
-from pytest_factorfair.benchmarks.asking import Asking, CaseT, ChecklistT
-from pytest_factorfair.benchmarks.measurement import CountsT, Estimation, Measurement
-from pytest_factorfair.benchmarks.measuring import Measuring
-from pytest_factorfair.benchmarks.metric import Metric
-from pytest_factorfair.benchmarks.reporting import Reporting
-from pytest_factorfair.domain import Case, Summary
-from pytest_factorfair.drawing.table import Row, Table, number, span
+from pytest_factorfair.benchmarks.asking import (
+    AS_WE_DO,
+    CaseT,
+    ChecklistT,
+    Conditions,
+    DepictedPerson,
+    Importer,
+    PublishedSetup,
+    Situation,
+)
+from pytest_factorfair.benchmarks.measurement import (
+    CORRECTED,
+    BaselineCounts,
+    CountsT,
+    Estimation,
+    Measurement,
+    Moved,
+)
+from pytest_factorfair.benchmarks.measuring import (
+    BenchmarkReport,
+    Changes,
+    ComparedModel,
+    Coverable,
+    Expression,
+    GateSet,
+    ModelComparison,
+    ReportInputs,
+    Scope,
+    matching,
+    shared,
+)
+from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
+from pytest_factorfair.benchmarks.reporting import RightAnswer
+from pytest_factorfair.benchmarks.scan import ScanMeasurement, ScanMetric
+from pytest_factorfair.domain import (
+    ALL,
+    Answer,
+    Case,
+    CaseKey,
+    Gate,
+    Query,
+    Record,
+    Sampling,
+    SavedCounts,
+    Score,
+    Summary,
+    plural,
+)
+from pytest_factorfair.drawing.entries import Entry, Omission
+from pytest_factorfair.drawing.figures import Charts, Figure
+from pytest_factorfair.drawing.statements import among, per_case
+from pytest_factorfair.drawing.table import Row, Table, interval, number, span
+from pytest_factorfair.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from pytest_factorfair.checklist.loading import Files
 
 
-class Benchmark(
-    Asking[ChecklistT, CaseT], Measuring[CountsT, Metric], Reporting, Generic[ChecklistT, CaseT, CountsT]
-):
+class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
     """A benchmark in one class: what it asks, how answers are measured, and what it prints.
 
     It must say how its files are read, its cases and their queries, how answers are counted, and its scores.
-    What gates judge, changes since a baseline, comparisons, plans and reports follow from the scores. The
-    shipped benchmarks have a class for each part, because a worker, which only asks, then imports less.
+    What gates judge, changes since a baseline, comparisons, plans and reports follow from the scores. A
+    method may be a function of another module: ``cases = staticmethod(cases)``.
+
+    ``printed`` are the metrics that reports compare, by default all but rates of lost answers. ``further``
+    ones are compared, too, but tables of changes list them only where they got worse.
+    ``diagnostics`` are the headings and metrics, by the name of a row, of figures that explain answers or
+    count missing ones, and ``diagnosed`` describes these figures. ``piece`` names a part of a score's
+    change, in singular and irregular plural. ``assets`` is the package whose ``page.html`` and ``page.js``
+    draw its part of the HTML page. It prints nothing for a summary without its scores.
     """
 
-    unit = "answers"
-    counts_probabilities = False
+    name: str
+    """The ``protocol`` of its checklists."""
+    checklist: type[ChecklistT]
+    """The class of its checklists."""
+    counts: type[CountsT] | None = None
+    """The class of its counts, a dataclass of plain values, if reports are to contain them.
+
+    Then ``factorfair compare`` does not count answers again, which needs the checklist's file. A benchmark
+    whose counts follow from other rows of its reports overrides ``saved`` instead.
+    """
+    counts_probabilities: bool = False
+    """Whether its counts use the probabilities of letters, so that a run may ask for them."""
+    counts_every_face: bool = False
+    """Whether its scores need all faces of a picture, which some detectors do not give."""
+    published: PublishedSetup = AS_WE_DO
+    """How the pictures of its paper were made and read."""
+
+    unit: str = "answers"
+    """The unit of the sizes in a plan: "answers per topic"."""
+    unsaved: tuple[str, ...] = ()
+    """Compared metrics that need counts which reports do not contain."""
+    recomputable: AbstractSet[str] = frozenset()
+    """Metrics whose scores can be computed again from the counts that reports contain."""
+    metrics: Mapping[str, Metric]
+    """The metrics that gates judge, by name, each declared once."""
+    diagnosed: str = ""
+    piece: tuple[str, str] = ("part", "")
+    assets: str = ""
+
+    # What it asks: the same on every machine.
+
+    @abstractmethod
+    def files(self) -> Files[Any, ChecklistT]:
+        """How its files are read; a process that receives a checklist does not need it."""
+
+    @abstractmethod
+    def cases(self, checklist: ChecklistT, sampling: Sampling) -> tuple[CaseT, ...]:
+        """The cases in the order of the checklist."""
+
+    @abstractmethod
+    def queries(self, checklist: ChecklistT, case: CaseT, sampling: Sampling) -> tuple[Query, ...]:
+        """The queries of a case, in the order in which they are asked."""
+
+    def notices(self, checklist: ChecklistT, sampling: Sampling) -> tuple[str, ...]:
+        """One line for every size that was adjusted."""
+        del checklist, sampling
+        return ()
+
+    def situation(self, checklist: ChecklistT, query: Query) -> Situation | tuple[DepictedPerson, ...] | None:
+        """The situation that a simulated respondent sees in a query; None if it cannot tell."""
+        del checklist, query
+        return None
+
+    def conditions(self, checklist: ChecklistT) -> Iterable[Conditions]:
+        """The words that may apply to a query, by condition, for each kind of query; by default per case."""
+        every = self.cases(checklist, Sampling("balanced", samples=1, objective=1, seed=0))
+        return tuple(case.words for case in every)
+
+    def explained(self, checklist: ChecklistT, case: CaseT, sampling: Sampling) -> Query | None:
+        """The query that asks for a choice with its reason, if the case has one."""
+        del checklist, case, sampling
+        return None
+
+    def citable(self, checklist: ChecklistT) -> tuple[str, ...]:
+        """The names of the statistics that a reason may cite."""
+        del checklist
+        return ()
+
+    def importers(self) -> Mapping[str, Importer]:
+        """The importers of other benchmarks' published files, by format."""
+        return {}
+
+    # How answers are measured.
+
+    @property
+    def declared(self) -> Mapping[str, Metric]:
+        """The metrics of a report's rows by name, besides rows that are no score."""
+        return self.metrics
+
+    @abstractmethod
+    def count(
+        self,
+        records: Iterable[Record],
+        checklist: Any,
+        cases: Sequence[Case],
+        *,
+        models: Sequence[str],
+        sampling: Sampling,
+    ) -> tuple[CountsT, ...]:
+        """Count the answers to these cases of a checklist, model by model; records of others are ignored."""
 
     @abstractmethod
     def scores(self, counts: CountsT, estimation: Estimation) -> Iterator[Measurement]:
-        """A model's scores, in the order of reports: what gates judge, and on which models are compared."""
+        """A model's scores, in the order of reports: what gates judge, and on which models are compared.
+
+        A benchmark in which these differ overrides the methods below, too.
+        """
+
+    def compared(self, counts: CountsT) -> Iterator[Measurement]:
+        """The scores on which models, or two runs, are compared."""
+        for score in self.scores(counts, CORRECTED):
+            if score.metric.changes and not score.metric.counts_losses:
+                yield score
+
+    def pieces(self, counts: CountsT) -> Iterator[tuple[str, Measurement]]:
+        """Parts of the compared scores, by name; reports list those that got worse."""
+        del counts
+        return iter(())
+
+    def further_scores(self, counts: Sequence[CountsT]) -> Iterator[Measurement]:
+        """Further compared scores, which may rest on several counts; corrected separately."""
+        del counts
+        return iter(())
+
+    def common(self, counts: Mapping[str, CountsT]) -> Mapping[str, CountsT]:
+        """The counts of several models, by model, restricted to what all of them were asked."""
+        return counts
+
+    def on_boards(self, scores: Collection[tuple[str, ScoreKey]]) -> Collection[tuple[str, ScoreKey]]:
+        """The scores, by metric and key, on which models are compared: all of these, or some."""
+        return scores
+
+    def measure(
+        self, metric: str, words: Sequence[str], counts: Sequence[CountsT], estimation: Estimation
+    ) -> tuple[Measurement, ...]:
+        """The scores that the words of a gate select among all counts of this benchmark."""
+        return tuple(
+            score
+            for model_counts, _ in matching(words, counts)
+            for score in self.scores(model_counts, estimation)
+            if score.metric.name == metric
+        )
+
+    def scope(self, gate: Gate, counts: Sequence[CountsT]) -> Scope:
+        """The filters of a gate, and the part that it is meant for if the filters name none."""
+        return Scope(gate.filters)
+
+    def saved(self, report: Mapping[str, Any], records: Sequence[Record] = ()) -> tuple[CountsT, ...]:
+        """The counts that a report contains; ``records`` are its answers, which comparisons pair."""
+        del records
+        rows = [row["values"] for row in report.get("counts", ()) if row["benchmark"] == self.name]
+        return tuple(map(self.codec.validate_python, rows)) if rows else ()
+
+    @cached_property
+    def codec(self) -> TypeAdapter[CountsT]:
+        """Writes counts to reports, and reads them.
+
+        Raises:
+            InputError: their class has fields that JSON cannot hold.
+        """
+        from pydantic import PydanticUserError, TypeAdapter
+
+        counts: Any = self.counts
+        try:
+            return TypeAdapter(counts)
+        except PydanticUserError as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(
+                f"benchmark '{self.name}': counts: not a class of plain values: {reason}"
+            ) from None
+
+    def report(self, counts: Sequence[CountsT], inputs: ReportInputs) -> BenchmarkReport:
+        """The rows of a report on these counts."""
+        scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
+        return BenchmarkReport(
+            scores=tuple(score.row() for score in scores),
+            counts=tuple(
+                SavedCounts(model_counts.model, self.name, self.codec.dump_python(model_counts, mode="json"))
+                for model_counts in (counts if self.counts else ())
+            ),
+        )
+
+    def scans(self, counts: Sequence[CountsT], inputs: ReportInputs) -> Sequence[ScanMeasurement]:
+        """The scans that gates judge, of models that were asked something."""
+        scans = dict[tuple[str, tuple[str, ...]], ScanMeasurement]()
+        for gate in inputs.gates:
+            if isinstance(self.metrics.get(gate.metric), ScanMetric):
+                for score in self.measure(gate.metric, gate.filters, counts, inputs.estimation):
+                    if isinstance(score, ScanMeasurement) and score.scanned is not None:
+                        scans.setdefault((score.model, score.words), score)
+        return [*scans.values()]
+
+    def changes(self, counts: Sequence[CountsT], baseline: BaselineCounts) -> Changes:
+        """The changes of scores since a former run."""
+
+        def moved(scores: Iterable[tuple[str | None, Measurement]]) -> Iterator[Moved]:
+            for name, score in scores:
+                if score.metric.watched and (changed := score.change_from(baseline)) is not None:
+                    yield changed.moved(name)
+
+        return Changes(
+            [*moved((None, score) for model_counts in counts for score in self.compared(model_counts))],
+            [*moved(piece for model_counts in counts for piece in self.pieces(model_counts))],
+            [
+                move
+                for move in moved((None, score) for score in self.further_scores(counts))
+                if move[1].estimate.plugin is not None
+            ],
+        )
+
+    def model_comparisons(self, compared_models: Sequence[ComparedModel]) -> Iterator[ModelComparison]:
+        """The scores on which models are compared, in the order of boards."""
+        common = [self.common(counts_by_model) for counts_by_model in shared(compared_models)]
+        by_score: dict[tuple[str, ScoreKey], dict[str, Measurement]] = {}
+        compared = [
+            (model, score)
+            for counts_by_model in common
+            for model, counts in counts_by_model.items()
+            for score in self.compared(counts)
+        ]
+        compared += [
+            (model.name, score)
+            for model in compared_models
+            for score in self.further_scores(
+                [counts[model.name] for counts in common if model.name in counts]
+            )
+        ]
+        for model, score in compared:
+            by_score.setdefault((score.metric.name, score.score_key), {})[model] = score
+        for name, score_key in self.on_boards(by_score):
+            scores = by_score[name, score_key]
+            valued = any(score.estimate.plugin is not None for score in scores.values())
+            if len(scores) > 1 and valued:
+                yield ModelComparison.of(score_key, scores)
+
+    def recommended(
+        self, checklist: Any, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
+    ) -> Iterator[Expression]:
+        """The gates of a recommended set."""
+        return iter(())
 
     def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
-        """The case is its only topic: with more samples, its queries must begin with those for fewer."""
+        """The topics on which a case can be asked for more answers; none if there are no further looks.
+
+        By default the case is its only topic: with more samples, its queries must begin with those for fewer.
+        """
         yield (case.id,)
 
+    def coverage(self, counts: CountsT) -> Iterator[Coverable]:
+        """The answers that gates can cover."""
+        for score in self.scores(counts, CORRECTED):
+            for key in score.covers:
+                context = score.score_key.context or score.score_key.part
+                yield Coverable(key, "answers", context, score.score_key.attribute)
+
+    # What it prints.
+
+    @property
+    def printed(self) -> Mapping[str, Metric]:
+        return {name: metric for name, metric in self.metrics.items() if not metric.counts_losses}
+
+    @property
+    def further(self) -> Mapping[str, Metric]:
+        return {}
+
+    @property
+    def diagnostics(self) -> Mapping[str, tuple[str, Metric]]:
+        return {}
+
+    def heading(self, metric: str) -> str:
+        """The label of a metric, or its name if reports do not compare it."""
+        compared = {**self.further, **self.printed}
+        return compared[metric].label if metric in compared else metric
+
     def label(self, metric: str, part: str, context: str | None) -> str:
-        """The label of a metric, with the context if there is one."""
+        """A metric with what distinguishes its scores, such as the context if there is one."""
         return f"{self.heading(metric)}, {context}" if context else self.heading(metric)
 
-    def tables(self, summary: Summary) -> Iterator[Table]:
-        """The scores of each of its checklists, a row for each model and score."""
+    def size(self, summary: Summary) -> str:
+        """The size of the run in a few words."""
+        return f"{plural(per_case(summary), 'answer')} per case"
+
+    def headlines(self, summary: Summary) -> Iterable[str]:
+        """A model in a few numbers, a line each."""
+        return ()
+
+    def brief(self, summary: Summary) -> Table | None:
+        """The scores of whole parts in a few rows, a model and attribute each; None if it has none."""
+        cells: dict[str, dict[str, Score]] = {}
+        for score in summary.scores:
+            if score.metric in self.printed and score.context is None:
+                about = score.part if score.attribute == ALL else score.attribute
+                cells.setdefault(" ".join((*among(summary, score), about)), {})[score.metric] = score
+        shown = [name for name in self.printed if any(name in row for row in cells.values())]
+        headings = tuple(self.heading(name) for name in shown)
+        rows = (Row(label, tuple(interval(row.get(name)) for name in shown)) for label, row in cells.items())
+        return Table("scores", headings, tuple(rows)) if cells else None
+
+    def tables(self, summary: Summary) -> Iterable[Table]:
+        """The scores, as the terminal, Markdown and HTML show them: a row for each model and score."""
         scores = [score for score in summary.scores if score.metric in self.printed]
         for checklist in dict.fromkeys(score.checklist for score in scores):
             rows = tuple(
@@ -54,15 +385,74 @@ class Benchmark(
             )
             yield Table(checklist, ("score", "95 % interval", "answers"), rows)
 
-    @property
-    def measuring(self) -> Measuring[Any, Any]:
-        return self
+    def supplements(self, summary: Summary) -> Iterable[Table]:
+        """Tables of figures besides scores, which help to read the scores."""
+        return ()
 
-    @property
-    def reporting(self) -> Reporting:
-        return self
+    def quotations(self, summary: Summary) -> Iterable[str]:
+        """Replies of models, so that readers can judge how they were counted."""
+        return ()
 
-    @property
-    def printed(self) -> Mapping[str, Metric]:
-        """All metrics but rates of lost answers."""
-        return {name: metric for name, metric in self.metrics.items() if not metric.counts_losses}
+    def paper_tables(self, entries: Sequence[Entry]) -> Iterable[Table | Omission]:
+        """The paper's tables for the entries of one checklist."""
+        return ()
+
+    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterable[Figure | Omission]:
+        """The paper's figures for the entries of one checklist."""
+        return ()
+
+    def charts(self, entries: Sequence[Entry]) -> Charts | None:
+        """The charts of a comparison's page for these models, besides their scores."""
+        return None
+
+    def over_time(self, score: Score) -> bool:
+        """Whether a model's history shows the score, in its first context."""
+        return score.metric in self.printed
+
+    def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
+        """The values that the script of the HTML page draws, by name."""
+        return {}
+
+    def reply_place(self, case: Case) -> Mapping[str, Any] | None:
+        """The place on the page for the replies to a case; None for the list at the end."""
+        return None
+
+    def reply_conditions(self, case: Case, answer: Answer) -> Mapping[str, str]:
+        """The values of a question's conditions, by name, if the page divides replies by them."""
+        return {}
+
+    def on_card(self, score: Score) -> bool:
+        """Whether a model card lists the score."""
+        return score.metric in self.printed
+
+    def right_answers(self, summary: Summary) -> Mapping[CaseKey, Sequence[RightAnswer]]:
+        """The right answers to the cases that have any, as far as a report holds them."""
+        return {}
+
+    def limits(self, summary: Summary) -> Iterable[str]:
+        """The limits of the scores in the summary, a line each."""
+        return ()
+
+    def reading(self, summary: Summary) -> Iterable[str]:
+        """How to read the scores that a card lists, a line each."""
+        used = {score.metric for score in summary.scores if score.value is not None and self.on_card(score)}
+        return (
+            f"{metric.label}: {metric.reading}"
+            for name, metric in self.printed.items()
+            if name in used and metric.reading
+        )
+
+
+class UnknownBenchmark(Benchmark[Any, Any, Any]):
+    """The benchmark of a report's scores that nobody added to this process: they have names, but no words."""
+
+    name = ""
+    metrics: Mapping[str, Metric] = {}
+
+    def unavailable(self, *arguments: object, **named: object) -> Any:
+        raise LookupError("an unknown benchmark only prints")
+
+    files = cases = queries = count = scores = unavailable
+
+
+UNKNOWN = UnknownBenchmark()

@@ -180,7 +180,7 @@ class Component(NamedTuple):
     share: str
     cases: CaseGroup
     reply: str
-    lost: float = 0.0
+    lost: float
     condition: QuestionCondition = QuestionCondition()
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
@@ -23,9 +22,8 @@ from pytest_factorfair.benchmarks.measurement import (
     checked_estimate,
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
-from pytest_factorfair.benchmarks.scan import ScanMeasurement, ScanMetric
 from pytest_factorfair.domain import (
-    Case,
+    Change,
     Checklist,
     Correction,
     Dependence,
@@ -33,7 +31,7 @@ from pytest_factorfair.domain import (
     ImpactRatio,
     PromptCounts,
     Record,
-    Sampling,
+    SavedCounts,
     ScanResult,
     Score,
     TopicCounts,
@@ -46,11 +44,15 @@ GateSet = Literal["default", "lenient"]
 
 
 class Changes(NamedTuple):
-    """Changes of scores, of parts of scores, and of further scores; each kind is corrected separately."""
+    """Changes of scores, of parts of scores, and of further scores; each kind is corrected separately.
+
+    Those of ``tests`` are judged already, by the level of the test.
+    """
 
     scores: Sequence[Moved] = ()
     parts: Sequence[Moved] = ()
     further: Sequence[Moved] = ()
+    tests: Sequence[Change] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +64,7 @@ class ComparedModel:
     scores: tuple[Score, ...] = ()
 
 
-def _shared(compared_models: Iterable[ComparedModel]) -> Iterator[Mapping[str, Any]]:
+def shared(compared_models: Iterable[ComparedModel]) -> Iterator[Mapping[str, Any]]:
     """Counts with the same comparison key, by model, if at least two models have them."""
     by_key: dict[Hashable, dict[str, Counts]] = {}
     for compared_model in compared_models:
@@ -134,6 +136,7 @@ class BenchmarkReport(NamedTuple):
     scans: tuple[ScanResult, ...] = ()
     corrections: tuple[Correction, ...] = ()
     impact_ratios: tuple[ImpactRatio, ...] = ()
+    counts: tuple[SavedCounts, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -204,165 +207,6 @@ def run_words(model_counts: Counts, run_vocabulary: Mapping[str, frozenset[str]]
         if len(run_vocabulary[kind]) > 1
         for word in model_counts.vocabulary[kind]
     )
-
-
-MetricT = TypeVar("MetricT", bound=Metric)
-
-
-class Measuring(ABC, Generic[CountsT, MetricT]):
-    """The measuring part of a benchmark, which starts from recorded answers."""
-
-    unit: str
-    """The unit of the sizes in a plan: "answers per topic"."""
-    unsaved: tuple[str, ...] = ()
-    """Compared metrics that need counts which reports do not contain."""
-    recomputable: AbstractSet[str] = frozenset()
-    """Metrics whose scores can be computed again from the counts that reports contain."""
-    metrics: dict[str, MetricT]
-
-    @property
-    def declared(self) -> Mapping[str, Metric]:
-        """The metrics of a report's rows by name, besides rows that are no score."""
-        return self.metrics
-
-    @abstractmethod
-    def count(
-        self,
-        records: Iterable[Record],
-        checklist: Any,
-        cases: Sequence[Case],
-        *,
-        models: Sequence[str],
-        sampling: Sampling,
-    ) -> tuple[CountsT, ...]:
-        """Count the answers to these cases of a checklist, model by model; records of others are ignored."""
-
-    def scores(self, counts: CountsT, estimation: Estimation) -> Iterator[Measurement]:
-        """A model's scores, in the order of reports: what gates judge, and on which models are compared.
-
-        A benchmark in which these differ overrides the methods below instead.
-        """
-        del counts, estimation
-        return iter(())
-
-    def compared(self, counts: CountsT) -> Iterator[Measurement]:
-        """The scores on which models, or two runs, are compared."""
-        for score in self.scores(counts, CORRECTED):
-            if score.metric.changes and not score.metric.counts_losses:
-                yield score
-
-    def pieces(self, counts: CountsT) -> Iterator[tuple[str, Measurement]]:
-        """Parts of the compared scores, by name; reports list those that got worse."""
-        del counts
-        return iter(())
-
-    def further_scores(self, counts: Sequence[CountsT]) -> Iterator[Measurement]:
-        """Further compared scores, which may rest on several counts; corrected separately."""
-        del counts
-        return iter(())
-
-    def common(self, counts: Mapping[str, CountsT]) -> Mapping[str, CountsT]:
-        """The counts of several models, by model, restricted to what all of them were asked."""
-        return counts
-
-    def on_boards(self, scores: Collection[tuple[str, ScoreKey]]) -> Collection[tuple[str, ScoreKey]]:
-        """The scores, by metric and key, on which models are compared: all of these, or some."""
-        return scores
-
-    def measure(
-        self, metric: str, words: Sequence[str], counts: Sequence[CountsT], estimation: Estimation
-    ) -> tuple[Measurement, ...]:
-        """The scores that the words of a gate select among all counts of this benchmark."""
-        return tuple(
-            score
-            for model_counts, _ in matching(words, counts)
-            for score in self.scores(model_counts, estimation)
-            if score.metric.name == metric
-        )
-
-    def scope(self, gate: Gate, counts: Sequence[CountsT]) -> Scope:
-        """The filters of a gate, and the part that it is meant for if the filters name none."""
-        return Scope(gate.filters)
-
-    def saved(self, report: Mapping[str, Any], records: Sequence[Record] = ()) -> tuple[CountsT, ...]:
-        """The counts that a report contains; ``records`` are its answers, which comparisons pair."""
-        del report, records
-        return ()
-
-    def report(self, counts: Sequence[CountsT], inputs: ReportInputs) -> BenchmarkReport:
-        """The rows of a report on these counts."""
-        scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
-        return BenchmarkReport(scores=tuple(score.row() for score in scores))
-
-    def scans(self, counts: Sequence[CountsT], inputs: ReportInputs) -> Sequence[ScanMeasurement]:
-        """The scans that gates judge, of models that were asked something."""
-        scans = dict[tuple[str, tuple[str, ...]], ScanMeasurement]()
-        for gate in inputs.gates:
-            if isinstance(self.metrics.get(gate.metric), ScanMetric):
-                for score in self.measure(gate.metric, gate.filters, counts, inputs.estimation):
-                    if isinstance(score, ScanMeasurement) and score.scanned is not None:
-                        scans.setdefault((score.model, score.words), score)
-        return [*scans.values()]
-
-    def changes(self, counts: Sequence[CountsT], baseline: BaselineCounts) -> Changes:
-        """The changes of scores since a former run."""
-
-        def moved(scores: Iterable[tuple[str | None, Measurement]]) -> Iterator[Moved]:
-            for name, score in scores:
-                if score.metric.watched and (changed := score.change_from(baseline)) is not None:
-                    yield changed.moved(name)
-
-        return Changes(
-            [*moved((None, score) for model_counts in counts for score in self.compared(model_counts))],
-            [*moved(piece for model_counts in counts for piece in self.pieces(model_counts))],
-            [
-                move
-                for move in moved((None, score) for score in self.further_scores(counts))
-                if move[1].estimate.plugin is not None
-            ],
-        )
-
-    def model_comparisons(self, compared_models: Sequence[ComparedModel]) -> Iterator[ModelComparison]:
-        """The scores on which models are compared, in the order of boards."""
-        shared = [self.common(counts_by_model) for counts_by_model in _shared(compared_models)]
-        by_score: dict[tuple[str, ScoreKey], dict[str, Measurement]] = {}
-        compared = [
-            (model, score)
-            for counts_by_model in shared
-            for model, counts in counts_by_model.items()
-            for score in self.compared(counts)
-        ]
-        compared += [
-            (model.name, score)
-            for model in compared_models
-            for score in self.further_scores(
-                [counts[model.name] for counts in shared if model.name in counts]
-            )
-        ]
-        for model, score in compared:
-            by_score.setdefault((score.metric.name, score.score_key), {})[model] = score
-        for name, score_key in self.on_boards(by_score):
-            scores = by_score[name, score_key]
-            valued = any(score.estimate.plugin is not None for score in scores.values())
-            if len(scores) > 1 and valued:
-                yield ModelComparison.of(score_key, scores)
-
-    def recommended(
-        self, checklist: Any, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
-    ) -> Iterator[Expression]:
-        """The gates of a recommended set."""
-        return iter(())
-
-    def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
-        """The topics on which a case can be asked for more answers; none if there are no further looks."""
-        return iter(())
-
-    def coverage(self, counts: CountsT) -> Iterator[Coverable]:
-        """The answers that gates can cover."""
-        for score in self.scores(counts, CORRECTED):
-            for key in score.covers:
-                context = score.score_key.context or score.score_key.part
-                yield Coverable(key, "answers", context, score.score_key.attribute)
 
 
 class Coverable(NamedTuple):

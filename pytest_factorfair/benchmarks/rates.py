@@ -103,7 +103,7 @@ def rates(*, pictures: bool = False) -> dict[str, Rate]:
                 if pictures
                 else "its replies to {count} questions could not be parsed"
             ),
-            virtue="shows as many people as asked for" if pictures else "answers in the format",
+            virtue="answers in the format",
             reading=f"the share of {answer}s that could not be parsed",
             outcome="unparsed",
         ),

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
-from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
-from pytest_factorfair.domain import (
-    ALL,
-    Answer,
-    Case,
-    CaseKey,
-    ImpactRatio,
-    ScannedCell,
-    Score,
-    Summary,
-    plural,
-)
-from pytest_factorfair.drawing.entries import Entry, Omission
-from pytest_factorfair.drawing.figures import Charts, Figure
-from pytest_factorfair.drawing.statements import among, per_case
-from pytest_factorfair.drawing.table import MISSING, Row, Table, differing, interval
+from pytest_factorfair.benchmarks.metric import ScoreKey
+from pytest_factorfair.domain import ImpactRatio, ScannedCell, ScanResult, Score, Summary
+from pytest_factorfair.drawing.table import MISSING, Row, Table, differing
 
 PERCEIVED = "Of the people in pictures, only a detector's perception is known, and detectors err."
 
@@ -44,161 +31,49 @@ def by_subject(rows: Sequence[Of]) -> Iterator[tuple[str, list[Of]]]:
         yield title, [row for row in rows if (row.model, row.checklist) == (model, checklist)]
 
 
-def scan_tables(summary: Summary, titles: Mapping[str, str]) -> Iterator[Table]:
+COUNTED: Mapping[str, str] = {
+    "times": "How often, of the answers under this condition.",
+    "fair": "How often the rest of its answers explain: by their letters, their topics, or chance.",
+    "allowed": "The bound: beyond it, how often is more than a fair model's chance.",
+    "before": "The same in the baseline; new if that was within the bound.",
+    "case": "The case with most of these answers, for factorfair show.",
+}
+"""The headings of the worst cells of a scan, with their meanings."""
+
+
+def scan_tables(
+    summary: Summary, titles: Mapping[str, str], *, address: Callable[[ScanResult, int], str] | None = None
+) -> Iterator[Table]:
     """The worst cells of each of these scans that failed, with the numbers that were allowed.
 
-    ``titles`` are those of their tables, by the first word that selects a scan.
+    ``titles`` are those of their tables, by the first word that selects a scan; ``address`` is that of the
+    nth worst cell on the page.
     """
     subjects = [(scan.model, scan.checklist) for scan in summary.scans]
     for scan in summary.scans:
-        if (word := scan.scan.split(",")[0]) not in titles:
+        failed = [(number, cell) for number, cell in enumerate(scan.worst) if cell.value > 1]
+        if not failed or (word := scan.scan.split(",")[0]) not in titles:
             continue
         rows = [
             Row(
-                ": ".join(filter(None, (cell.condition, cell.kind))),
+                cell.name,
                 (
                     f"{cell.taken:,.0f} of {cell.n:,}",
                     f"{cell.fair:,.0f}",
                     f"{'at most' if cell.taken > cell.fair else 'at least'} {cell.limit:,.0f}",
-                    _baseline(cell),
+                    *((_before(cell),) if summary.former else ()),
                     cell.case,
                 ),
+                link=address(scan, number) if address else "",
             )
-            for cell in scan.worst
-            if cell.value > 1
+            for number, cell in failed
         ]
-        if rows:
-            title = " · ".join((*differing((scan.model, scan.checklist), subjects), titles[word]))
-            legend = f"found by looking at {scan.cells:,} cells of {scan.n:,} answers; factorfair show CASE"
-            yield Table(title, ("times", "fair", "allowed", "before", "case"), tuple(rows), legend=legend)
+        title = " · ".join((*differing((scan.model, scan.checklist), subjects), titles[word]))
+        meanings = {name: text for name, text in COUNTED.items() if summary.former or name != "before"}
+        legend = f"found by looking at {scan.cells:,} cells of {scan.n:,} answers; factorfair show CASE"
+        yield Table(title, tuple(meanings), tuple(rows), legend=legend, meanings=tuple(meanings.values()))
 
 
-def _baseline(cell: ScannedCell) -> str:
-    """The numbers of the baseline, and whether the cell is new: it was within the limit."""
-    if cell.before is None or not cell.before_n:
-        return MISSING
-    share, limit = cell.before / cell.before_n, cell.limit / cell.n
-    is_new = share <= limit if cell.taken > cell.fair else share >= limit
-    return f"{cell.before:,.0f} of {cell.before_n:,}{', new' if is_new else ''}"
-
-
-class Reporting:
-    """The reporting part of a benchmark; it prints nothing for a summary without its scores.
-
-    ``printed`` are the metrics that reports compare. ``further`` ones are compared, too, but tables of
-    changes list them only where they got worse.
-    ``diagnostics`` are the headings and metrics, by the name of a row, of figures that explain answers or
-    count missing ones, and ``diagnosed`` describes these figures. ``piece`` names a part of a score's
-    change, in singular and irregular plural. ``assets`` is the package whose ``page.html`` and ``page.js``
-    draw its part of the HTML page.
-    """
-
-    diagnosed: str = ""
-    piece: tuple[str, str] = ("part", "")
-    assets: str = ""
-
-    @property
-    def printed(self) -> Mapping[str, Metric]:
-        return {}
-
-    @property
-    def further(self) -> Mapping[str, Metric]:
-        return {}
-
-    @property
-    def diagnostics(self) -> Mapping[str, tuple[str, Metric]]:
-        return {}
-
-    def heading(self, metric: str) -> str:
-        """The label of a metric, or its name if reports do not compare it."""
-        compared = {**self.further, **self.printed}
-        return compared[metric].label if metric in compared else metric
-
-    def label(self, metric: str, part: str, context: str | None) -> str:
-        """A metric with its part or context."""
-        return f"{self.heading(metric)}, {context or part}"
-
-    def size(self, summary: Summary) -> str:
-        """The size of the run in a few words."""
-        return f"{plural(per_case(summary), 'answer')} per case"
-
-    def headlines(self, summary: Summary) -> Iterable[str]:
-        """A model in a few numbers, a line each."""
-        return ()
-
-    def brief(self, summary: Summary) -> Table | None:
-        """The scores of whole parts in a few rows, a model and attribute each; None if it has none."""
-        cells: dict[str, dict[str, Score]] = {}
-        for score in summary.scores:
-            if score.metric in self.printed and score.context is None:
-                about = score.part if score.attribute == ALL else score.attribute
-                cells.setdefault(" ".join((*among(summary, score), about)), {})[score.metric] = score
-        shown = [name for name in self.printed if any(name in row for row in cells.values())]
-        headings = tuple(self.heading(name) for name in shown)
-        rows = (Row(label, tuple(interval(row.get(name)) for name in shown)) for label, row in cells.items())
-        return Table("scores", headings, tuple(rows)) if cells else None
-
-    def tables(self, summary: Summary) -> Iterable[Table]:
-        """The scores, as the terminal, Markdown and HTML show them."""
-        return ()
-
-    def supplements(self, summary: Summary) -> Iterable[Table]:
-        """Tables of figures besides scores, which help to read the scores."""
-        return ()
-
-    def quotations(self, summary: Summary) -> Iterable[str]:
-        """Replies of models, so that readers can judge how they were counted."""
-        return ()
-
-    def paper_tables(self, entries: Sequence[Entry]) -> Iterable[Table | Omission]:
-        """The paper's tables for the entries of one checklist."""
-        return ()
-
-    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterable[Figure | Omission]:
-        """The paper's figures for the entries of one checklist."""
-        return ()
-
-    def charts(self, entries: Sequence[Entry]) -> Charts | None:
-        """The charts of a comparison's page for these models, besides their scores."""
-        return None
-
-    def over_time(self, score: Score) -> bool:
-        """Whether a model's history shows the score, in its first context."""
-        return score.metric in self.printed
-
-    def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
-        """The values that the script of the HTML page draws, by name."""
-        return {}
-
-    def reply_place(self, case: Case) -> Mapping[str, Any] | None:
-        """The place on the page for the replies to a case; None for the list at the end."""
-        return None
-
-    def reply_conditions(self, case: Case, answer: Answer) -> Mapping[str, str]:
-        """The values of a question's conditions, by name, if the page divides replies by them."""
-        return {}
-
-    def on_card(self, score: Score) -> bool:
-        """Whether a model card lists the score."""
-        return score.metric in self.printed
-
-    def right_answers(self, summary: Summary) -> Mapping[CaseKey, Sequence[RightAnswer]]:
-        """The right answers to the cases that have any, as far as a report holds them."""
-        return {}
-
-    def limits(self, summary: Summary) -> Iterable[str]:
-        """The limits of the scores in the summary, a line each."""
-        return ()
-
-    def reading(self, summary: Summary) -> Iterable[str]:
-        """How to read the scores that a card lists, a line each."""
-        used = {score.metric for score in summary.scores if score.value is not None and self.on_card(score)}
-        return (
-            f"{metric.label}: {metric.reading}"
-            for name, metric in self.printed.items()
-            if name in used and metric.reading
-        )
-
-
-NOTHING = Reporting()
-"""For a benchmark without output of its own."""
+def _before(cell: ScannedCell) -> str:
+    """The numbers of the baseline's answers to the same questions, and whether the cell is new."""
+    return f"{cell.numbers_before}{', new' if cell.new else ''}" or MISSING

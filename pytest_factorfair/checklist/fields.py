@@ -89,7 +89,7 @@ class Layout(BaseModel):
 class ChecklistHeader(Layout):
     """The first fields of every checklist; each benchmark restricts ``protocol`` to its own name."""
 
-    schema_: Literal["factorfair.checklist/1"] = Field("factorfair.checklist/1", alias="schema")
+    schema_: Literal["factorfair.checklist/1"] = Field(default="factorfair.checklist/1", alias="schema")
     name: Id
     title: Line
     protocol: Id
@@ -106,7 +106,7 @@ class ChecklistHeader(Layout):
             del content["language"]
         return content
 
-    version: int = Field(1, ge=1, description="Increased when the questions of a checklist change.")
+    version: int = Field(default=1, ge=1, description="Increased when the questions of a checklist change.")
 
 
 def hashed(content: Any) -> str:
@@ -119,7 +119,7 @@ class Group(Layout):
     """A group of people."""
 
     word: Line = Field(description="The group inside a sentence: 'a female individual'.")
-    aliases: list[Line] = Field([], description="What else an answer may call the group.")
+    aliases: list[Line] = Field(default=[], description="What else an answer may call the group.")
 
 
 def spoken(name: str, group: Group) -> tuple[str, ...]:

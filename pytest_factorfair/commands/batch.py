@@ -11,13 +11,14 @@ from pytest_factorfair.commands.common import (
     DEFAULT_STORE,
     Commands,
     add_model_arguments,
-    from_conftest,
+    from_hooks,
     model_arguments,
     opened,
     say,
 )
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError, ModelError
+from pytest_factorfair.runs.extensions import MODELS
 
 if TYPE_CHECKING:
     from pytest_factorfair.store import BatchRow
@@ -63,7 +64,7 @@ def run_cancel(arguments: argparse.Namespace) -> None:
     from pytest_factorfair import models
     from pytest_factorfair.batches.protocol import cancel
 
-    custom = from_conftest("pytest_factorfair_models")
+    custom = from_hooks(MODELS)
     folder = Path(row.service)
     model = models.build(
         arguments.model,

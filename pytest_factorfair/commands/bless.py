@@ -6,7 +6,7 @@ import argparse
 import gzip
 from pathlib import Path
 
-from pytest_factorfair.commands.common import Commands, read_conftest, say, write
+from pytest_factorfair.commands.common import Commands, read_hooks, say, write
 from pytest_factorfair.errors import InputError
 
 BASELINE = "factorfair-baseline.json.gz"
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.reports import json_report
     from pytest_factorfair.reports.tables import changes_text
 
-    read_conftest()
+    read_hooks()
     configured = {name: str(setting.value) for name, setting in sources.pyproject(Path.cwd()).items()}
     report = json_report.located(arguments.report or configured.get("report", DEFAULT_REPORT))
     target = Path(arguments.to or configured.get("baseline", BASELINE))

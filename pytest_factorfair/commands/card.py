@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_factorfair.commands.common import Commands, read_conftest, say, write
+from pytest_factorfair.commands.common import Commands, read_hooks, say, write
 from pytest_factorfair.errors import InputError, nearest
 
 MARKDOWN = "MODEL_CARD.md"
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.push and not arguments.hub:
         raise InputError("--push needs --hub NAME, the model whose card it is")
-    read_conftest()
+    read_hooks()
     path, model = arguments.report, arguments.model
     summary = json_report.read(path, name=path)
     models = tuple(summary.fingerprint.models)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
-from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pytest_factorfair.config.sources import store_url
 from pytest_factorfair.domain import Sampling, visible
 from pytest_factorfair.errors import InputError, StoreError
+from pytest_factorfair.runs import extensions
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Case, Checklist
@@ -32,32 +32,33 @@ ALL_PROMPTS = Sampling(design="balanced", samples=1, objective=1, seed=0, prompt
 DEFAULT_STORE = "sqlite:///.factorfair/responses.sqlite"
 
 
-BENCHMARKS = "pytest_factorfair_benchmarks"
+def read_hooks() -> None:
+    """Register the benchmarks that installed packages and the current folder's conftest.py add.
 
-
-def read_conftest() -> None:
-    """Import the conftest.py of the current folder, and register the benchmarks that it adds.
-
-    If the import fails, the error is printed and the command continues without it: the file may need a
-    running pytest.
+    If importing the conftest.py fails, the error is printed and the command continues without it: the file
+    may need a running pytest.
 
     Raises:
         InputError: a benchmark is wrong, or its hook needs pytest's configuration.
     """
     from pytest_factorfair.benchmarks import register
 
-    added: Any = _result(_conftest(), BENCHMARKS, Iterable, "a list")
-    register(added or ())
+    register(extensions.benchmarks(_extensions()))
 
 
-def from_conftest(name: str) -> Mapping[str, Any]:
-    """What a hook of the current folder's conftest.py adds, by name: its models or its detectors.
+def from_hooks(name: str) -> Mapping[str, Any]:
+    """What a hook of installed packages and of the current folder's conftest.py adds, by name.
 
     Raises:
         InputError: the hook needs pytest's configuration, or returns something else.
     """
-    factories: Any = _result(_conftest(), name, Mapping, "a mapping of names")
-    return factories or {}
+    return extensions.factories(_extensions(), name)
+
+
+def _extensions() -> Iterator[extensions.Extension]:
+    yield from extensions.installed()
+    if (module := _conftest()) is not None:
+        yield extensions.Extension("conftest", module, "conftest.py")
 
 
 def _conftest() -> ModuleType | None:
@@ -79,21 +80,6 @@ def _conftest() -> ModuleType | None:
         sys.stderr.write(f"conftest.py: not used, as importing it raised {reason}\n")
         return None
     return module
-
-
-def _result(module: ModuleType | None, name: str, kind: type, expected: str) -> object:
-    """What a hook of a conftest.py returns; None without one."""
-    hook = getattr(module, name, None)
-    if hook is None:
-        return None
-    try:
-        result: object = hook(**dict.fromkeys(signature(hook).parameters))
-    except Exception as error:  # a user's hook may raise anything
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(f"conftest.py: {name}(config=None) raised {reason}") from error
-    if not isinstance(result, kind):
-        raise InputError(f"conftest.py: {name}: expected {expected}, got {result!r}")
-    return result
 
 
 def say(line: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_factorfair.commands.common import Commands, loaded, read_conftest, same_content, write
+from pytest_factorfair.commands.common import Commands, loaded, read_hooks, same_content, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_factorfair.reports.html.comparison import to_html
     from pytest_factorfair.reports.leaderboard import to_markdown, to_text
 
-    read_conftest()
+    read_hooks()
     leaderboard, entries = compare(
         arguments.reports, teacher=arguments.teacher, checklist=arguments.checklist
     )
@@ -85,7 +85,7 @@ class ReadReport:
 
     def unsaved(self, checklist: str) -> list[str]:
         """The metrics that the run measured for a checklist, but whose counts the report does not contain."""
-        from pytest_factorfair.benchmarks import benchmarks
+        from pytest_factorfair.benchmarks import benchmarks_of
 
         scores = [
             score.metric
@@ -94,10 +94,9 @@ class ReadReport:
         ]
         return [
             metric
-            for benchmark in benchmarks().values()
-            for measuring in [benchmark.measuring]
-            if any(name.startswith(measuring.unsaved) for name in scores)
-            for metric in measuring.unsaved
+            for benchmark in benchmarks_of(self.summary.scores)
+            if any(name.startswith(benchmark.unsaved) for name in scores)
+            for metric in benchmark.unsaved
         ]
 
     def __str__(self) -> str:
@@ -231,7 +230,7 @@ def _apart(former: ReadReport, current: ReadReport) -> str:
 
 def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], list[list[ReadReport]]]:
     """The history of a model: its reports in the order of time, grouped by whether they are comparable."""
-    from pytest_factorfair.benchmarks import reporting_of
+    from pytest_factorfair.benchmarks import benchmark_with
     from pytest_factorfair.domain import History, Release, Trend
 
     ordered = sorted(reports, key=lambda report: report.summary.fingerprint.times.get("started", ""))
@@ -253,7 +252,7 @@ def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], 
         {
             (score.checklist, score.part, score.context, score.attribute, score.metric): score
             for score in report.summary.scores
-            if reporting_of(score.metric).over_time(score)
+            if benchmark_with(score.metric).over_time(score)
         }
         for report in ordered
     ]

@@ -12,8 +12,8 @@ from pytest_factorfair.commands.common import (
     DEFAULT_STORE,
     Commands,
     check_between,
-    from_conftest,
-    read_conftest,
+    from_hooks,
+    read_hooks,
     say,
     split,
     stored_pictures,
@@ -22,6 +22,7 @@ from pytest_factorfair.commands.common import (
 from pytest_factorfair.config.options import CHECKLISTS
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.runs.extensions import DETECTORS
 
 if TYPE_CHECKING:
     import argparse
@@ -235,7 +236,7 @@ def _attributes(checklist: str) -> tuple[Attribute, ...]:
     """The attributes to label in a checklist: all but crossed ones, which follow from the others."""
     from pytest_factorfair import benchmarks
 
-    read_conftest()
+    read_hooks()
     loaded = benchmarks.load(checklist, truth="audited", base=Path.cwd())
     if loaded.modality != "image":
         raise InputError(f"checklist '{loaded.name}' asks language models: it has no pictures to label")
@@ -246,7 +247,7 @@ def _detector(spec: str, attributes: Sequence[Attribute]) -> Detector:
     """Build the detector of a spec; the current folder's conftest.py may add detectors."""
     from pytest_factorfair import detection
 
-    detector = detection.build(spec, custom=from_conftest("pytest_factorfair_detectors"))
+    detector = detection.build(spec, custom=from_hooks(DETECTORS))
     detection.check(detector, attributes)
     return detector
 

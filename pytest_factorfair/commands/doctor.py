@@ -9,11 +9,12 @@ import tempfile
 from pytest_factorfair.commands.common import (
     Commands,
     add_model_arguments,
-    from_conftest,
+    from_hooks,
     loaded,
     model_arguments,
     say,
 )
+from pytest_factorfair.runs.extensions import MODELS
 
 NOT_READY = 1
 
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_factorfair.store import Store
 
     typed_arguments = model_arguments(arguments)
-    custom = from_conftest("pytest_factorfair_models")
+    custom = from_hooks(MODELS)
     preset = PRESETS["ci"]
     checklist, cases = loaded(CHECKLISTS[models.modality(arguments.spec)], preset.truth)
     query = benchmarks.queries(checklist, next(reversed(cases.values())), preset.sampling)[0]

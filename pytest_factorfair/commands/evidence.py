@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import Commands, read_conftest, say, write
+from pytest_factorfair.commands.common import Commands, read_hooks, say, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
     tasks = [HubTask.parse(text) for text in arguments.hub]
     if arguments.hub_id is not None and not HUB_ID.fullmatch(arguments.hub_id):
         raise InputError(f"--hub-id: expected OWNER/NAME, got '{arguments.hub_id}'")
-    read_conftest()
+    read_hooks()
     path = json_report.located(arguments.report)
     with json_report.opened(path, name=path) as report:
         summary = json_report.summary(report, [json_report.record(row) for row in report["cases"]])

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_factorfair.commands.common import Commands, read_conftest, say, write
+from pytest_factorfair.commands.common import Commands, read_hooks, say, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.drawing.figures import RENDERERS, needed
     from pytest_factorfair.reports.papers import WRITERS, figures, paper_tables
 
-    read_conftest()
+    read_hooks()
     formats = tuple(word.strip() for word in arguments.format.split(","))
     for word in formats:
         if word not in FORMATS:

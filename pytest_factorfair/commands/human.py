@@ -14,7 +14,7 @@ from pytest_factorfair.commands.common import (
     Commands,
     check_between,
     loaded,
-    read_conftest,
+    read_hooks,
     same_content,
     say,
     split,
@@ -68,7 +68,7 @@ def run_sample(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling.records import SCHEMA
     from pytest_factorfair.labelling.sample import Page, draw_prompts, lay_out
 
-    read_conftest()
+    read_hooks()
     if not 0 < arguments.share <= 1:
         raise InputError(f"--share: expected a number above 0 and at most 1, got {arguments.share:g}")
     check_between("--pictures", arguments.pictures, maximum=MOST_PICTURES)
@@ -182,7 +182,7 @@ def run_score(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.benchmarks.measuring import ReportInputs
     from pytest_factorfair.labelling import compare, people, records, sheet
 
-    read_conftest()
+    read_hooks()
     path = Path(arguments.sheet)
     key_file = path.with_name(sheet.KEY)
     key = records.read_key(key_file)
@@ -206,11 +206,11 @@ def run_score(arguments: argparse.Namespace) -> None:
     comparison = records.compared(key, labels_by_attribute, cases)
     if comparison.unlabelled:
         say(f"left out of both because nobody labelled them: {plural(comparison.unlabelled, 'picture')}")
-    measuring = benchmark_of(checklist).measuring
+    benchmark = benchmark_of(checklist)
     for model in sorted({record.case.model for record in comparison.people}):
         by_people, automatic = (
-            measuring.report(
-                measuring.count(
+            benchmark.report(
+                benchmark.count(
                     compared_records, checklist, tuple(cases.values()), models=(model,), sampling=ALL_PROMPTS
                 ),
                 ReportInputs(),

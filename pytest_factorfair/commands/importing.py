@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.benchmarks.asking import ImportRequest
 from pytest_factorfair.checklist.locate import shipped
-from pytest_factorfair.commands.common import Commands, read_conftest, say, write
+from pytest_factorfair.commands.common import Commands, read_hooks, say, write
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     Raises:
         InputError: the format is unknown, or the files cannot be read.
     """
-    read_conftest()
+    read_hooks()
     importer_by_format = importers()
     if arguments.format not in importer_by_format:
         raise InputError(

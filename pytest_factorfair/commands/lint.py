@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from pytest_factorfair.commands.common import WRONG_INPUT, Commands, read_conftest
+from pytest_factorfair.commands.common import WRONG_INPUT, Commands, read_hooks
 from pytest_factorfair.errors import InputError
 
 FOUND = 1
@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print one line per finding and return 1; the exit code is 4 if a checklist is invalid."""
     from pytest_factorfair.benchmarks import lint  # lazy: imports pydantic and yaml
 
-    read_conftest()
+    read_hooks()
     ended = 0
     for checklist in arguments.checklists:
         try:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_factorfair.commands.common import Commands, loaded, read_conftest, say
+from pytest_factorfair.commands.common import Commands, loaded, read_hooks, say
 from pytest_factorfair.config.options import CHECKLISTS
 
 LISTS = ("models", "checklists", "presets", "contexts", "metrics", "filters", "conditions")
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     Conditions are the words for ``when=`` of a simulated respondent.
     """
-    read_conftest()
+    read_hooks()
     width = shutil.get_terminal_size().columns
     for name in [arguments.what] if arguments.what else LISTS:
         if not arguments.what:
@@ -83,8 +83,8 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
                 judged = "" if shown_preset.judged else "; gates are not judged"
                 yield word, f"{', '.join(sizes)}; {how}{judged}"
         case "metrics":
-            measuring = benchmarks.benchmark_of(loaded(checklist, preset.truth)[0]).measuring
-            for word, metric in measuring.metrics.items():
+            benchmark = benchmarks.benchmark_of(loaded(checklist, preset.truth)[0])
+            for word, metric in benchmark.metrics.items():
                 yield word, f"{metric.question} ({metric.best})"
         case "conditions":
             offered = vocabulary((loaded(checklist, preset.truth)[0],))
@@ -92,9 +92,9 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
         case _:  # contexts and filters come from the counts of a run of all cases, without answers
             loaded_checklist, cases = loaded(checklist, preset.truth)
             models = ("any model of the run",)
-            measuring = benchmarks.benchmark_of(loaded_checklist).measuring
+            benchmark = benchmarks.benchmark_of(loaded_checklist)
             all_cases = tuple(cases.values())
-            counts = measuring.count((), loaded_checklist, all_cases, models=models, sampling=preset.sampling)
+            counts = benchmark.count((), loaded_checklist, all_cases, models=models, sampling=preset.sampling)
             filters = filter_words(counts)
             if name == "contexts":
                 yield from ((word, "") for word in sorted(filters.get("context", ())))

@@ -299,9 +299,10 @@ class Explanation:
 class Verdict:
     """The verdict of a gate on a score of a model.
 
-    ``subject`` names the score, ``name`` is unique in the run, ``words`` are the filters that identify the
-    score, and ``about`` its answers in words; ``model`` is empty if the gate selects no score. ``low`` and
-    ``high`` are the one-sided bounds that were judged, None if the value itself was judged. A verdict is
+    ``subject`` names the score, with the limit if several gates judge it; ``name`` is unique in the run,
+    ``words`` are the filters that identify the score, and ``about`` its answers in words; ``model`` is empty
+    if the gate selects no score. ``low`` and ``high`` are the one-sided bounds that were judged, None if the
+    value itself was judged. A verdict is
     waived if the gate failed while a waiver was in force. ``cause`` is a clause that is the same for all
     verdicts with this cause, such as too few answers; empty if the verdict is about the score itself.
     """

@@ -14,7 +14,8 @@ from shlex import join
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pytest_factorfair.benchmarks import reporting_of, reportings
+from pytest_factorfair.benchmarks import benchmark_with, benchmarks_of
+from pytest_factorfair.benchmarks.combined import metrics
 from pytest_factorfair.domain import ALL, FILTERED, ReportedOutcome, Score, Source, Summary
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
@@ -83,7 +84,12 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
         **rows,
         cases=tuple(record for record in summary.cases if record.case.model == model),
         gates=gates,
-        release=release(gates, summary.unjudged, declining=tuple(declining(rows["topics"], rows["scans"])))
+        release=release(
+            gates,
+            summary.unjudged,
+            declining=tuple(declining(rows["topics"], rows["scans"])),
+            metrics=metrics(benchmarks_of(summary.scores)),
+        )
         if gates
         else summary.release,
     )
@@ -106,7 +112,7 @@ def to_markdown(card: Card) -> str:
         _bullets(
             [
                 ", ".join(f"{n:,} {name}" for name, n in answers(summary).items()),
-                *(line for reporting in reportings() for line in reporting.reading(summary)),
+                *(line for benchmark in benchmarks_of(summary.scores) for line in benchmark.reading(summary)),
                 *(f"no interval: {reason}" for reason in missing),
             ]
         )
@@ -341,7 +347,7 @@ def what(summary: Summary) -> str:
 def scores(summary: Summary) -> Iterator[Score]:
     """The scores that a card lists."""
     for score in summary.scores:
-        if score.value is not None and reporting_of(score.metric).on_card(score):
+        if score.value is not None and benchmark_with(score.metric).on_card(score):
             yield score
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
-from pytest_factorfair.benchmarks import benchmarks
 from pytest_factorfair.benchmarks.combined import by_benchmark
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, Counts, Moved, attributed
 from pytest_factorfair.benchmarks.measuring import ComparedModel, ComparedScore, ModelComparison
@@ -32,12 +31,15 @@ def boards(compared_models: Sequence[ComparedModel], *, alpha: float = ALPHA) ->
     about a score on which a gate would be inconclusive because answers are missing.
     """
     by_attribute: dict[tuple[str, str], list[Board]] = {}
-    for name, benchmark in benchmarks().items():
+    all_counts = tuple(counts for model in compared_models for counts in model.counts)
+    for benchmark, _ in by_benchmark(all_counts):
         of_benchmark = [
-            replace(model, counts=tuple(counts for counts in model.counts if counts.benchmark == name))
+            replace(
+                model, counts=tuple(counts for counts in model.counts if counts.benchmark == benchmark.name)
+            )
             for model in compared_models
         ]
-        for comparison in benchmark.measuring.model_comparisons(of_benchmark):
+        for comparison in benchmark.model_comparisons(of_benchmark):
             key = comparison.score_key
             by_attribute.setdefault((key.checklist, key.attribute), []).append(_board(comparison, alpha))
     return tuple(chain.from_iterable(by_attribute.values()))
@@ -178,20 +180,22 @@ def changes(
 
     A regression is a change with bounds on the worse side of 0 after Holm's correction, which is applied to
     scores, their parts and further scores separately; if answers are few, with bounds of half the level.
-    Nothing is claimed about a change on which a regression gate would be inconclusive. Regressions come
-    first, metrics without a better end last.
+    Nothing is claimed about a change on which a regression gate would be inconclusive. A test regressed if it
+    fails where the former run was within its limits. Regressions come first, metrics without a better end
+    last.
     """
     all_moves = []
-    for measuring, benchmark_counts in by_benchmark(counts):
+    for benchmark, benchmark_counts in by_benchmark(counts):
         with attributed(f"the changes of benchmark '{benchmark_counts[0].benchmark}'"):
-            all_moves.append(measuring.changes(benchmark_counts, baseline))
+            all_moves.append(benchmark.changes(benchmark_counts, baseline))
     moved = [(move, move[1].metric.better == "neither") for moves in all_moves for move in moves.scores]
     scores = _judged([move for move, apart in moved if not apart], alpha)
     parts = _judged([move for moves in all_moves for move in moves.parts], alpha)
     aside = (change for (change, _), apart in moved if apart)
     worse = (change for change in parts if change.regressed)
     further = _judged([move for moves in all_moves for move in moves.further], alpha)
-    return (*sorted((*scores, *worse, *further), key=lambda change: not change.regressed), *aside)
+    tests = (change for moves in all_moves for change in moves.tests)
+    return (*sorted((*scores, *worse, *further, *tests), key=lambda change: not change.regressed), *aside)
 
 
 def _judged(moves: Sequence[Moved], alpha: float) -> Iterator[Change]:

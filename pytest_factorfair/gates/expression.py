@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from itertools import permutations
 from typing import get_args
 
-from pytest_factorfair.benchmarks import benchmark_of, benchmarks
-from pytest_factorfair.benchmarks.combined import AnyMeasuring, by_benchmark, metrics, selected
+from pytest_factorfair.benchmarks import AnyBenchmark, benchmark_of, benchmarks
+from pytest_factorfair.benchmarks.combined import by_benchmark, metric_named, selected
 from pytest_factorfair.benchmarks.measurement import CORRECTED, Counts, attributed
 from pytest_factorfair.benchmarks.measuring import GateSet, Scope, filter_words
 from pytest_factorfair.benchmarks.metric import Sense
@@ -57,7 +57,7 @@ def parse(text: str) -> Gate:
 
 def bounds(metric: str, *, regression: bool) -> tuple[float, float]:
     """The lowest and highest value of a metric, or of its change since a baseline."""
-    return (-1.0, 1.0) if regression else metrics()[metric].declared_range
+    return (-1.0, 1.0) if regression else metric_named(metric).declared_range
 
 
 def _selection(expression: str, score: str) -> Selection:
@@ -76,8 +76,10 @@ def _selection(expression: str, score: str) -> Selection:
             f"gate '{expression}': what reasons cite is reported, never judged; "
             "gate what is chosen: s_e, s_kld or influence"
         )
-    if metric not in (known_metrics := metrics()):
-        raise InputError(f"gate '{expression}': unknown metric '{metric}'{nearest(metric, known_metrics)}")
+    try:
+        metric_named(metric)
+    except InputError as error:
+        raise InputError(f"gate '{expression}': {error}") from None
     if "" in selected.filters:
         raise InputError(f"gate '{expression}': an empty filter between the brackets; {EXAMPLE}")
     return selected
@@ -120,8 +122,8 @@ def recommended(
     gates = []
     for checklist in checklists:
         prefix = (checklist.name,) if len(checklists) > 1 else ()
-        measuring = benchmark_of(checklist).measuring
-        for metric, filters, bound in measuring.recommended(
+        benchmark = benchmark_of(checklist)
+        for metric, filters, bound in benchmark.recommended(
             checklist, sampling, baseline=baseline, gates=name
         ):
             words = ",".join((*prefix, *filters))
@@ -139,12 +141,12 @@ def _refuse_rates_alone(
 ) -> None:
     """Refuse a set in which nothing but rates of lost answers judges one of the checklists."""
     for checklist in checklists:
-        measuring = benchmark_of(checklist).measuring
+        benchmark = benchmark_of(checklist)
         other_names = {checklist.name for checklist in checklists} - {checklist.name}
         judged = {gate.metric for gate in gates if other_names.isdisjoint(gate.filters)}
-        if any(not metric.counts_losses for word, metric in measuring.metrics.items() if word in judged):
+        if any(not metric.counts_losses for word, metric in benchmark.metrics.items() if word in judged):
             continue
-        compared = measuring.recommended(checklist, sampling, baseline=True, gates=name)
+        compared = benchmark.recommended(checklist, sampling, baseline=True, gates=name)
         helps = not baseline and any(metric.startswith("regression") for metric, *_ in compared)
         advice = " without a former run; give --factorfair-baseline, or" if helps else "; give"
         raise InputError(
@@ -169,14 +171,12 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
                 f"gate '{gate.text}': a regression needs a former report: give --factorfair-baseline FILE"
             )
         problems = [
-            _problem(gate, measuring, benchmark_counts)
-            for measuring, benchmark_counts in by_benchmark(counts)
-            if gate.metric in measuring.metrics
+            _problem(gate, benchmark, benchmark_counts)
+            for benchmark, benchmark_counts in by_benchmark(counts)
+            if gate.metric in benchmark.metrics
         ]
         if not problems:
-            names = [
-                name for name, benchmark in benchmarks().items() if gate.metric in benchmark.measuring.metrics
-            ]
+            names = [name for name, benchmark in benchmarks().items() if gate.metric in benchmark.metrics]
             raise InputError(
                 f"gate '{gate.text}': no checklist of this run measures {gate.metric}; checklists of the "
                 f"benchmark {' or '.join(names)} do"
@@ -207,21 +207,21 @@ def _selected(gate: Gate, counts: Sequence[Counts]) -> AbstractSet[tuple[str, tu
     return {(measurement.model, measurement.words) for measurement in selected(gate, counts, CORRECTED)}
 
 
-def _problem(gate: Gate, measuring: AnyMeasuring, counts: Sequence[Counts]) -> str | None:
+def _problem(gate: Gate, benchmark: AnyBenchmark, counts: Sequence[Counts]) -> str | None:
     """Why a gate selects no score of such counts, and what would; None if it selects one."""
     metric, words, kinds = gate.metric, gate.filters, filter_words(counts)
     known_words = frozenset().union(*kinds.values())
     for word in words:
         if word not in known_words:
             return f"unknown filter '{word}'{nearest(word, known_words)}"
-    if gate.regression and not measuring.metrics[metric].changes:
+    if gate.regression and not benchmark.metrics[metric].changes:
         return f"the change of {metric} between two runs cannot be estimated; gate {metric} itself"
 
     def held(*selected_words: str) -> AbstractSet[str]:
-        return _held(measuring, metric, selected_words, counts)
+        return _held(benchmark, metric, selected_words, counts)
 
     if not held():
-        asks = measuring.metrics[metric].asks
+        asks = benchmark.metrics[metric].asks
         return f"this run does not measure {metric}" + (f", which needs {asks}" if asks else "")
     matched = held(*words)
     if matched:
@@ -234,7 +234,7 @@ def _problem(gate: Gate, measuring: AnyMeasuring, counts: Sequence[Counts]) -> s
         alike = frozenset().union(*(kind_words for kind_words in kinds.values() if words[0] in kind_words))
         usable = sorted(filter(held, alike)) or sorted(filter(held, known_words))
         advice = f" in this run; these do: {', '.join(usable)}"
-        owners = [name for name in measuring.metrics if _held(measuring, name, words, counts)]
+        owners = [name for name in benchmark.metrics if _held(benchmark, name, words, counts)]
         if len(owners) == 1:
             advice = f"; it selects those of {owners[0]}"
         return f"filter '{words[0]}' selects no {metric} score{advice}"
@@ -247,19 +247,18 @@ def _problem(gate: Gate, measuring: AnyMeasuring, counts: Sequence[Counts]) -> s
 
 
 def _held(
-    measuring: AnyMeasuring, metric: str, words: Sequence[str], counts: Sequence[Counts]
+    benchmark: AnyBenchmark, metric: str, words: Sequence[str], counts: Sequence[Counts]
 ) -> AbstractSet[str]:
     """All words that match the scores these words select; empty if they select none."""
     with attributed(f"metric '{metric}'"):
-        scores = measuring.measure(metric, words, counts, CORRECTED)
+        scores = benchmark.measure(metric, words, counts, CORRECTED)
     return frozenset[str]().union(*(score.held for score in scores))
 
 
 def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
     """One line per gate that is narrowed to the part where it makes sense, or that judges others, too."""
-    all_metrics = metrics()
     for gate in gates:
-        metric = all_metrics[gate.metric]
+        metric = metric_named(gate.metric)
         score = f"regression({gate.metric})" if gate.regression else gate.metric
         worsens = metric.worsens(gate.comparison, gate.threshold)
         if worsens and metric.sense(gate.comparison) is None:
@@ -279,8 +278,8 @@ def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
 
 def _scopes(gate: Gate, counts: Sequence[Counts]) -> Iterator[tuple[Sense, Scope]]:
     """The scope of a gate in each benchmark where its metric makes sense in only one part."""
-    for measuring, benchmark_counts in by_benchmark(counts):
-        metric = measuring.metrics.get(gate.metric)
+    for benchmark, benchmark_counts in by_benchmark(counts):
+        metric = benchmark.metrics.get(gate.metric)
         sense = None if metric is None else metric.sense(gate.comparison)
         if sense is not None:
-            yield sense, measuring.scope(gate, benchmark_counts)
+            yield sense, benchmark.scope(gate, benchmark_counts)

@@ -97,9 +97,10 @@ def rule(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms = COMMON)
 
 
 class _ScoreFinding(NamedTuple):
-    """A score under its unique name, with what was found at its level."""
+    """A score under its unique name, with what was found at its level; ``subject`` is its name in reports."""
 
     name: str
+    subject: str
     score: GatedScore
     finding: Finding
     level: float
@@ -124,14 +125,14 @@ def _alone(
 ) -> Iterator[_ScoreFinding]:
     """Examine each score as if it were the only one."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
-    for name, score in zip(_names(scores), scores, strict=True):
+    for name, subject, score in zip(_names(scores), _subjects(scores), scores, strict=True):
         # A score that no further look adds to has one look, at the whole level.
         level = terms.alpha if score.topic_keys else ALPHA
         finding = Finding("not judged", incomplete or "")
         if incomplete is None:
             with attributed(f"metric '{score.gate.metric}'"):
                 finding = examine(score, level)
-        yield _ScoreFinding(name, score, finding, level)
+        yield _ScoreFinding(name, subject, score, finding, level)
 
 
 def possible(
@@ -183,9 +184,9 @@ def _ruling(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Ruling:
 
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
     """
-    name, score, finding, level = examined
+    name, _, score, finding, level = examined
     with attributed(f"metric '{score.gate.metric}'"):
-        verdict = _verdict(score, name, finding, explain=explain, report=terms.report)
+        verdict = _verdict(examined, explain=explain, report=terms.report)
     undecided = _undecided(score, finding, terms.alpha)
     waiver = covering(terms.waivers, JudgedScore(score.gate, score.words, name))
     if verdict.judgement != "failed" or waiver is None:
@@ -250,12 +251,13 @@ def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Gate
             yield GatedScore(gate, measurement, measurement.words, bounded=False, unmatched=True)
 
 
-def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool, report: str = "") -> Verdict:
+def _verdict(examined: _ScoreFinding, *, explain: bool, report: str = "") -> Verdict:
+    name, subject, score, finding, _ = examined
     bounds, gate = finding.bounds, score.gate
     return Verdict(
         gate=gate.text,
         name=name,
-        subject=gate.subject(score.words),
+        subject=subject,
         judgement=finding.judgement,
         value=score.estimate.plugin if bounds is None else score.shown(bounds.value),
         threshold=gate.threshold,
@@ -269,6 +271,16 @@ def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool, r
         about="" if score.measurement is None else score.measurement.about,
         cause=finding.cause,
     )
+
+
+def _subjects(scores: Sequence[GatedScore]) -> Iterator[str]:
+    """The name of each score in reports; with the limit of its gate where several gates judge the score."""
+    subjects = [score.gate.subject(score.words) for score in scores]
+    models = ["" if score.measurement is None else score.measurement.model for score in scores]
+    times = Counter(zip(models, subjects, strict=True))
+    for model, subject, score in zip(models, subjects, scores, strict=True):
+        limit = f" {score.gate.comparison} {score.gate.threshold:g}"
+        yield subject + (limit if times[model, subject] > 1 else "")
 
 
 def _names(scores: Sequence[GatedScore]) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from pytest_factorfair.benchmarks.combined import by_benchmark, metrics, selected
+from pytest_factorfair.benchmarks.combined import by_benchmark, metric_named, selected
 from pytest_factorfair.benchmarks.measurement import Counts, Estimation
+from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.domain import Declining, Gate, ReleaseVerdict, ReleaseWord, Verdict, listed, plural
 from pytest_factorfair.gates.evidence import TOO_CLOSE, WRONG_SIDE
 from pytest_factorfair.gates.expression import parse
@@ -23,6 +24,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
     deferred: str = "",
     declining: Sequence[Declining] = (),
     look: str = "",
+    metrics: Mapping[str, Metric],
 ) -> ReleaseVerdict | None:
     """The verdict on the release; None if no gate is declared.
 
@@ -38,6 +40,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         deferred: why this run judges nothing on purpose; empty if it judges.
         declining: how much models declined to judge.
         look: how to look at what they do not say.
+        metrics: those of the run's benchmarks, by name, with their words for what a model does well.
     """
     if deferred:
         next_step = obstacle.remedy if obstacle else ""
@@ -73,7 +76,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step, look)
     if unjudged:
         counts += f"; no gate judges {', '.join(unjudged)}"
-    advice = " ".join((_praise(verdicts, declining), *declined))
+    advice = " ".join((_praise(verdicts, declining, metrics), *declined))
     word: ReleaseWord = "PASS WITH WAIVERS" if judged["waived"] else "PASS"
     return ReleaseVerdict(word, counts, advice, fails=False, look=look)
 
@@ -149,20 +152,21 @@ FACTS = "objective"
 """A word of verdicts on facts."""
 
 
-def _praise(verdicts: Sequence[Verdict], declining: Sequence[Declining]) -> str:
+def _praise(
+    verdicts: Sequence[Verdict], declining: Sequence[Declining], metrics: Mapping[str, Metric]
+) -> str:
     """The virtues of the model that its gates show, and the failures that were waived.
 
     If a model declined most judgements, only knowing facts is a virtue.
     """
-    declared = metrics()
     passed = [(verdict, parse(verdict.gate)) for verdict in verdicts if verdict.judgement == "passed"]
     good = {"higher": ">=", "lower": "<="}
     silent = any(of.mostly for of in declining)
     virtues = dict.fromkeys(
-        declared[gate.metric].virtue
+        metrics[gate.metric].virtue
         for verdict, gate in passed
         if not gate.regression
-        and gate.comparison == good.get(declared[gate.metric].better)
+        and gate.comparison == good.get(metrics[gate.metric].better)
         and (not silent or (gate.comparison == ">=" and FACTS in verdict.words))
     )
     did = [virtue for virtue in virtues if virtue]
@@ -177,19 +181,19 @@ def _praise(verdicts: Sequence[Verdict], declining: Sequence[Declining]) -> str:
 
 def unjudged(gates: Iterable[Gate], counts: Sequence[Counts]) -> tuple[str, ...]:
     """Parts and contexts whose answers no gate judges; gates on missing answers do not judge answers."""
-    declared, all_metrics = tuple(gates), metrics()
+    declared = tuple(gates)
     judged: frozenset[Hashable] = frozenset().union(
         *(
             measurement.covers
             for gate in declared
-            if not all_metrics[gate.metric].counts_losses
+            if not metric_named(gate.metric).counts_losses
             for measurement in selected(gate, counts, Estimation())
         )
     )
     coverage: dict[tuple[str, str], dict[str, bool]] = {}
-    for measuring, benchmark_counts in by_benchmark(counts):
+    for benchmark, benchmark_counts in by_benchmark(counts):
         for checklist_counts in benchmark_counts:
-            for key, answers, context, attribute in measuring.coverage(checklist_counts):
+            for key, answers, context, attribute in benchmark.coverage(checklist_counts):
                 attributes = coverage.setdefault((answers, context), {})
                 attributes[attribute] = attributes.get(attribute, True) and key in judged
     uncovered: dict[str, list[str]] = {}

@@ -1,4 +1,8 @@
-"""Hooks for conftest.py files and other plugins."""
+"""Hooks for conftest.py files, other plugins, and packages.
+
+A package names a module with hooks in its entry points, in the group ``pytest_factorfair``; see
+``runs/extensions.py``.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +37,9 @@ def pytest_factorfair_models(config: pytest.Config) -> Mapping[str, Factory]:
 def pytest_factorfair_detectors(config: pytest.Config) -> Mapping[str, DetectorFactory]:
     """Add detectors: a mapping from the word before the colon of a spec to a factory.
 
-    Called in every process of a run before a picture is made; ``factorfair detector`` calls the hook of the
-    current folder's conftest.py with None for ``config``. A factory gets the parsed ``DetectorSpec`` and
-    returns a ``Detector``; it must be cheap: nothing is loaded before ``read``::
+    Called in every process of a run before a picture is made; ``factorfair detector`` calls the hooks of
+    installed packages and of the current folder's conftest.py with None for ``config``. A factory gets the
+    parsed ``DetectorSpec`` and returns a ``Detector``; it must be cheap: nothing is loaded before ``read``::
 
         def pytest_factorfair_detectors(config):
             return {"inhouse": lambda spec: InHouseDetector(spec.target)}
@@ -49,9 +53,9 @@ def pytest_factorfair_detectors(config: pytest.Config) -> Mapping[str, DetectorF
 def pytest_factorfair_benchmarks(config: pytest.Config) -> Iterable[AnyBenchmark]:
     """Add benchmarks: objects of classes that derive from ``Benchmark``.
 
-    Called in every process of a run before a checklist is read; console commands call the hook of the current
-    folder's conftest.py with None for ``config``. Neither a benchmark nor one of its metrics may have a name
-    that another one has::
+    Called in every process of a run before a checklist is read; console commands call the hooks of installed
+    packages and of the current folder's conftest.py with None for ``config``. Neither a benchmark nor one of
+    its metrics may have a name that another one has::
 
         def pytest_factorfair_benchmarks():
             return [GreetingsBenchmark()]

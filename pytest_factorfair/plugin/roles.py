@@ -21,7 +21,7 @@ from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD
 from pytest_factorfair.plugin.prefetch import Prefetch, StoreWarmup
 from pytest_factorfair.plugin.xdist import ReportTransport, XdistHooks
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.runs import transport
+from pytest_factorfair.runs import extensions, transport
 from pytest_factorfair.runs.composing import compose
 from pytest_factorfair.runs.execution import Execution
 from pytest_factorfair.runs.planning import lock, preflight
@@ -45,6 +45,7 @@ def start(config: pytest.Config) -> None:
     """
     try:
         workerinput: Mapping[str, Any] | None = getattr(config, "workerinput", None)
+        _load_extensions(config)
         benchmarks.register(_added_benchmarks(config), compare_metrics=workerinput is None)
         if workerinput is None:
             working_folder = config.invocation_params.dir
@@ -75,6 +76,18 @@ def start(config: pytest.Config) -> None:
     config.pluginmanager.register(ReportTransport(), "factorfair-transport")
     config.pluginmanager.register(Prefetch(execution.submissions), "factorfair-prefetch")
     config.pluginmanager.register(RunCloser(execution), "factorfair-closing")
+
+
+def _load_extensions(config: pytest.Config) -> None:
+    """Register the modules of installed packages as plugins; ``-p no:NAME`` leaves one out.
+
+    Raises:
+        InputError: one cannot be imported.
+    """
+    plugins = config.pluginmanager
+    for extension in extensions.installed(blocked=plugins.is_blocked):
+        if not plugins.is_registered(extension.hooks):
+            plugins.register(extension.hooks, extension.name)
 
 
 def _run(

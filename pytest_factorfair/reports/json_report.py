@@ -28,6 +28,7 @@ from pytest_factorfair.domain import (
     Question,
     ReasonShare,
     Record,
+    SavedCounts,
     ScanResult,
     Score,
     Share,
@@ -56,8 +57,12 @@ ROWS: Mapping[str, type] = {
     "prompts": PromptCounts,
     "impact_ratios": ImpactRatio,
     "contact_sheets": ContactSheet,
+    "counts": SavedCounts,
 }
 """Fields of a summary that a report holds unchanged, with the class of their rows; each names a model."""
+
+OMITTED = frozenset({"counts"})
+"""Those of them that a report lacks if there are none."""
 
 DECIMALS = 3
 """Of a detector's confidence."""
@@ -151,7 +156,11 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
         "notes": list(summary.notes),
         "gates": map(gate, summary.gates),
         "unjudged": list(summary.unjudged),
-        **{name: map(_compact, map(dataclasses.asdict, getattr(summary, name))) for name in ROWS},
+        **{
+            name: map(_compact, map(dataclasses.asdict, rows))
+            for name in ROWS
+            if (rows := getattr(summary, name)) or name not in OMITTED
+        },
         **({ANSWERS_IN: answers_in} if answers_in else {}),
         "cases": map(case, summary.cases),
         "usage": dataclasses.asdict(summary.usage) | times,

@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from textwrap import wrap
 from typing import NamedTuple
 
-from pytest_factorfair.benchmarks import reporting_of
+from pytest_factorfair.benchmarks import benchmark_with
 from pytest_factorfair.domain import (
     ALL,
     Board,
@@ -136,12 +136,18 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
         yield Section("Who is ahead", tuple(_in_short(leaderboard)), (_overview(leaderboard),))
     for step in _shown(leaderboard.successions):
         lines = (
-            f"{perceived(change.attribute, leaderboard)}: {change.plain} [{score_name(change)}]."
+            f"{of}{change.plain} [{score_name(change)}]."
             for change in step.changes
             if change.plain
+            for of in ["" if change.attribute == ALL else f"{perceived(change.attribute, leaderboard)}: "]
         )
         title = f"From {step.former} to {step.later}"
-        yield Section(title, tuple(lines), (changes_table(step.changes, "score"),), changes=step.changes)
+        yield Section(
+            title,
+            tuple(lines),
+            (changes_table(step.changes, "score", sentences=False),),
+            changes=step.changes,
+        )
     if leaderboard.history:
         yield from _over_time(leaderboard, leaderboard.history)
     yield from (_beside_teacher(leaderboard, student) for student in leaderboard.students)
@@ -187,7 +193,7 @@ def _over_time(leaderboard: Leaderboard, history: History) -> Iterator[Section]:
         history.trends, key=lambda trend: (trend.checklist, trend.attribute)
     ):
         trends = tuple(group)
-        headings = [reporting_of(trend.metric).heading(trend.metric) for trend in trends]
+        headings = [benchmark_with(trend.metric).heading(trend.metric) for trend in trends]
         rows = []
         marked = mixed(score for trend in trends for score in trend.scores if score is not None)
         for index, release in enumerate(releases):
@@ -287,7 +293,7 @@ def _scores(boards: Sequence[Board], leaderboard: Leaderboard) -> str:
     """What boards are about, those of an attribute together."""
     by_attribute: dict[str, dict[str, None]] = {}  # a metric of several contexts once
     for board in boards:
-        heading = reporting_of(board.metric).heading(board.metric)
+        heading = benchmark_with(board.metric).heading(board.metric)
         by_attribute.setdefault(perceived(board.attribute, leaderboard), {})[heading] = None
     return "; ".join(f"{attribute}: {', '.join(names)}" for attribute, names in by_attribute.items())
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from pytest_factorfair.benchmarks import reportings
+from pytest_factorfair.benchmarks import benchmarks_of
 from pytest_factorfair.domain import ContactSheet, Summary, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
@@ -59,7 +59,9 @@ def _passages(summary: Summary) -> Iterator[Passage]:
     for table in all_tables(summary):
         yield _table(table, title=table.title, name="tables", whole=True)
     if quoted := tuple(
-        f"- {_text(line)}" for reporting in reportings() for line in reporting.quotations(summary)
+        f"- {_text(line)}"
+        for benchmark in benchmarks_of(summary.scores)
+        for line in benchmark.quotations(summary)
     ):
         yield Passage("<details><summary>What reasons say</summary>\n", quoted, "\n</details>", "quotations")
     above = tuple(f"- {_text(line)}" for line in (*headlines(summary), *detector_lines(summary)))

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from pytest_factorfair.benchmarks import reportings
-from pytest_factorfair.benchmarks.reporting import Reporting
+from pytest_factorfair.benchmarks import AnyBenchmark, benchmarks_of
 from pytest_factorfair.drawing.entries import Entry, Omission, stem
 from pytest_factorfair.drawing.figures import Figure
 from pytest_factorfair.drawing.table import Table, as_csv, as_latex, as_markdown_file
@@ -16,23 +15,24 @@ from pytest_factorfair.reports.html.document import fragment
 
 def paper_tables(checklist: str, entries: Sequence[Entry]) -> Iterator[Table | Omission]:
     """The tables of one checklist's entries in the papers' order; their names begin with the checklist's."""
-    for reporting in _benchmarks(entries):
-        for table in reporting.paper_tables(entries):
+    for benchmark in _benchmarks(entries):
+        for table in benchmark.paper_tables(entries):
             name = stem(checklist, table.name)
             yield table._replace(name=name) if isinstance(table, Omission) else replace(table, name=name)
 
 
 def figures(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
     """The figures of one checklist's entries; their names begin with the checklist's."""
-    for reporting in _benchmarks(entries):
-        for figure in reporting.figures(checklist, entries):
+    for benchmark in _benchmarks(entries):
+        for figure in benchmark.figures(checklist, entries):
             yield figure._replace(name=stem(checklist, figure.name))
 
 
-def _benchmarks(entries: Sequence[Entry]) -> Iterator[Reporting]:
+def _benchmarks(entries: Sequence[Entry]) -> Iterator[AnyBenchmark]:
     """The benchmarks that some of these scores belong to."""
-    metrics = {score.metric for entry in entries for score in entry.scores}
-    return (reporting for reporting in reportings() if metrics & reporting.printed.keys())
+    scores = [score for entry in entries for score in entry.scores]
+    metrics = {score.metric for score in scores}
+    return (benchmark for benchmark in benchmarks_of(scores) if metrics & benchmark.printed.keys())
 
 
 def as_html_file(table: Table) -> str:

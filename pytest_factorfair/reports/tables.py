@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_factorfair.benchmarks import reporting_of, reportings
-from pytest_factorfair.benchmarks.combined import metrics
+from pytest_factorfair.benchmarks import benchmark_with, benchmarks_of
+from pytest_factorfair.benchmarks.benchmark import UNKNOWN
+from pytest_factorfair.benchmarks.combined import metric_named
 from pytest_factorfair.benchmarks.metric import Metric
-from pytest_factorfair.benchmarks.reporting import Reporting
 from pytest_factorfair.domain import Board, Change, Score, Succession, Summary, Trend, plural, titled
 from pytest_factorfair.drawing.statements import declines_changed
 from pytest_factorfair.drawing.table import Row, Table, as_lines, number, percent, span
@@ -16,47 +16,47 @@ from pytest_factorfair.drawing.table import Row, Table, as_lines, number, percen
 
 def all_tables(summary: Summary) -> Iterator[Table]:
     """Everything that the benchmarks of a summary print, as tables; nothing without an answer."""
-    for benchmark in () if _empty(summary) else reportings():
+    for benchmark in () if _empty(summary) else benchmarks_of(summary.scores):
         yield from benchmark.tables(summary)
 
 
 def _empty(summary: Summary) -> bool:
     """Whether no score that the benchmarks print has a value."""
-    printed = frozenset().union(*(benchmark.printed for benchmark in reportings()))
+    printed = frozenset().union(*(benchmark.printed for benchmark in benchmarks_of(summary.scores)))
     scores = [score for score in summary.scores if score.metric in printed]
     return bool(scores) and all(score.value is None for score in scores)
 
 
 def briefs(summary: Summary) -> Iterator[Table]:
     """The scores of each benchmark in a few rows; nothing without an answer."""
-    for benchmark in () if _empty(summary) else reportings():
+    for benchmark in () if _empty(summary) else benchmarks_of(summary.scores):
         if (table := benchmark.brief(summary)) is not None:
             yield table
 
 
 def headlines(summary: Summary) -> Iterator[str]:
     """Each model in a few numbers, as its benchmark says."""
-    for benchmark in reportings():
+    for benchmark in benchmarks_of(summary.scores):
         yield from benchmark.headlines(summary)
 
 
 def size(summary: Summary) -> str:
     """How much the benchmarks of a summary asked."""
     metrics = {score.metric for score in summary.scores}
-    benchmarks = [benchmark for benchmark in reportings() if metrics & benchmark.printed.keys()] or [
-        Reporting()
+    printing = [
+        benchmark for benchmark in benchmarks_of(summary.scores) if metrics & benchmark.printed.keys()
     ]
-    return "; ".join(dict.fromkeys(benchmark.size(summary) for benchmark in benchmarks))
+    return "; ".join(dict.fromkeys(benchmark.size(summary) for benchmark in printing or [UNKNOWN]))
 
 
 def score_name(score: Score | Board | Change | Trend) -> str:
     """What a score is called in reports: its metric, and its part or context."""
-    return reporting_of(score.metric).label(score.metric, score.part, score.context)
+    return benchmark_with(score.metric).label(score.metric, score.part, score.context)
 
 
 def metric_of(name: str) -> Metric:
     """The metric that reports have under this name."""
-    return reporting_of(name).further.get(name) or metrics()[name]
+    return benchmark_with(name).further.get(name) or metric_named(name)
 
 
 HEADINGS: Mapping[str, str] = {
@@ -102,7 +102,7 @@ def _worse(changes: Sequence[Change]) -> str:
     doubts = f"; {doubtful} of {plural(len(scores), 'score')} cannot be judged" if doubtful else ""
     if not worse:
         return f"{UNCHANGED}{doubts}"
-    pieces = Counter(reporting_of(change.metric).piece for change in worse if change.statistic is not None)
+    pieces = Counter(benchmark_with(change.metric).piece for change in worse if change.statistic is not None)
     whole = sum(change.statistic is None for change in worse)
     counts = ((whole, "score", ""), *((count, *piece) for piece, count in pieces.items()))
     parts = [plural(*count) for count in counts if count[0]]
@@ -116,7 +116,7 @@ def change_names(changes: Sequence[Change]) -> list[str]:
     ]
     names = []
     for change in changes:
-        benchmark = reporting_of(change.metric)
+        benchmark = benchmark_with(change.metric)
         heading = benchmark.heading(change.metric)
         words = [getattr(change, name) for name in several]
         if benchmark.label(change.metric, change.part, change.context) != heading:  # it has several
@@ -131,12 +131,14 @@ def notable(changes: Sequence[Change]) -> list[Change]:
     return [
         change
         for change in changes
-        if change.regressed or change.metric not in reporting_of(change.metric).further
+        if change.regressed or change.metric not in benchmark_with(change.metric).further
     ]
 
 
-def changes_table(changes: Sequence[Change], title: str = "since the baseline") -> Table:
-    """Rows in the order given, those that regressed marked."""
+def changes_table(
+    changes: Sequence[Change], title: str = "since the baseline", *, sentences: bool = True
+) -> Table:
+    """Rows in the order given, those that regressed marked; notes say in ``sentences`` what changed."""
     rows, plain, shown = [], True, notable(changes)
     for name, change in zip(change_names(shown), shown, strict=True):
         cells = (
@@ -149,7 +151,8 @@ def changes_table(changes: Sequence[Change], title: str = "since the baseline") 
         rows.append(Row(f"{'REGRESSED ' if change.regressed else ''}{name}", cells))
         if change.change is not None and change.before is not None and change.after is not None:
             plain &= abs(change.after - change.before - change.change) < ROUNDING
-    notes = [CORRECTED] * (not plain)
+    notes = [f"{change.plain} [{score_name(change)}]" for change in changes if change.plain and sentences]
+    notes += [CORRECTED] * (not plain)
     if quiet := sum(not change.doubt for change in changes) - sum(not change.doubt for change in shown):
         notes.append(f"{plural(quiet, 'further score')} did not regress; report.json has them all")
     return Table(

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_factorfair.benchmarks import benchmark_of, benchmarks
+from pytest_factorfair.benchmarks import benchmark_named, benchmark_of, benchmarks_of
+from pytest_factorfair.benchmarks import cases as cases_of
 from pytest_factorfair.benchmarks.measurement import Counts
 from pytest_factorfair.domain import Fingerprint, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
@@ -55,10 +56,12 @@ class Baseline:
         """Count the records of these cases again."""
         run = self.fingerprint
         sampling = Sampling(run["design"], run["samples"], run["objective"], run["seed"])
-        for checklist, cases in asked:
+        for checklist, named in asked:
+            sized = {case.id: case for case in cases_of(checklist, sampling)}  # as many answers as it had
+            cases = [sized.get(case.id, case) for case in named]
             keys = {(checklist.name, case.id) for case in cases}
             records = [record for record in self.records if record.case[1:] in keys]
-            yield from benchmark_of(checklist).measuring.count(
+            yield from benchmark_of(checklist).count(
                 records, checklist, cases, models=tuple(run["models"]), sampling=sampling
             )
 
@@ -66,10 +69,9 @@ class Baseline:
     def uncounted(self) -> tuple[str, ...]:
         """The checklists without counts in the report."""
         saved = {counts.benchmark for counts in self.saved}
-        metrics: dict[bool, set[str]] = {True: set(), False: set()}
-        for name, benchmark in benchmarks().items():
-            metrics[name in saved].update(benchmark.measuring.metrics)
-        only = metrics[False] - metrics[True]  # several benchmarks have rates of lost answers
+        only = {metric for benchmark in benchmarks_of(self.scores) for metric in benchmark.metrics}
+        for name in saved:  # several benchmarks have rates of lost answers
+            only -= benchmark_named(name).metrics.keys()
         return tuple(dict.fromkeys(score.checklist for score in self.scores if score.metric in only))
 
 
@@ -110,16 +112,13 @@ def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> B
     records = distinct(
         records, [spec for spec, identity in identities if deterministic(identity, dropped.get(spec, ()))]
     )
+    scores = tuple(Score(**row) for row in report["scores"])
     return Baseline(
         name,
         {"declines": "missing", **report["fingerprint"]},  # as in reports of before the setting
-        tuple(
-            counts
-            for benchmark in benchmarks().values()
-            for counts in benchmark.measuring.saved(report, records)
-        ),
+        tuple(counts for benchmark in benchmarks_of(scores) for counts in benchmark.saved(report, records)),
         records,
-        tuple(Score(**row) for row in report["scores"]),
+        scores,
         report["incomplete"],
     )
 

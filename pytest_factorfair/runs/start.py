@@ -22,6 +22,7 @@ from pytest_factorfair.errors import FactorfairError, InputError, StoreError, ne
 from pytest_factorfair.models.callable import coerce
 from pytest_factorfair.redaction import redacted
 from pytest_factorfair.reports.notebook import Report
+from pytest_factorfair.runs import extensions
 from pytest_factorfair.runs.composing import compose
 from pytest_factorfair.runs.driver import Driver
 from pytest_factorfair.runs.execution import Execution
@@ -98,6 +99,8 @@ def run(
             raise InputError(f"run(detector=...): expected one spec or detector, got {detector!r}")
         typed["detector"] = OptionValue(detectors[0][0], "run(detector=...)", working_folder)
     try:
+        installed = tuple(extensions.installed())
+        register(extensions.benchmarks(installed), nested=True)
         if benchmarks is not None:
             register(benchmarks, nested=True)
         resolved = resolve(typed, os.environ, root=project, here=working_folder)
@@ -105,8 +108,10 @@ def run(
             raise InputError(f"{resolved.where('plan')}: run() asks the model; plan with pytest")
         composed = compose(
             resolved,
-            {name: _model_factory(model) for name, model in models if model is not None},
-            {name: _detector_factory(detector) for name, detector in detectors if detector is not None},
+            extensions.factories(installed, extensions.MODELS)
+            | {name: _model_factory(model) for name, model in models if model is not None},
+            extensions.factories(installed, extensions.DETECTORS)
+            | {name: _detector_factory(detector) for name, detector in detectors if detector is not None},
         )
         with closing(Execution(composed, read=read_answer)) as execution, execution.cancellable():
             return Report(_concluded(execution, show), Path(resolved.report))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
 from pytest_factorfair.benchmarks import benchmark_of
-from pytest_factorfair.benchmarks.combined import report
+from pytest_factorfair.benchmarks.combined import by_benchmark, metrics, report
 from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.benchmarks.measuring import ReportInputs
 from pytest_factorfair.benchmarks.rates import of_all
@@ -118,6 +118,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         corrections=reported.corrections,
         prompts=reported.prompts,
         impact_ratios=reported.impact_ratios,
+        counts=reported.counts,
         unjudged=unjudged,
         release=gating.release(
             # The advice is about what keeps the model from its release, not about what that has spared.
@@ -129,6 +130,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             deferred=_deferred(run, incomplete),
             declining=declined,
             look=_look(run, [of.model for of in declined if of.mostly]),
+            metrics=metrics(benchmark for benchmark, _ in by_benchmark(counts)),
         ),
         plan=plan,
     )

@@ -30,8 +30,8 @@ def tabulate(
     tables: list[Counts] = []
     for checklist, cases in asked:
         with attributed(f"the counts of checklist '{checklist.name}'"):
-            measuring = benchmark_of(checklist).measuring
-            tables += measuring.count(counting, checklist, cases, models=specs, sampling=sampling)
+            benchmark = benchmark_of(checklist)
+            tables += benchmark.count(counting, checklist, cases, models=specs, sampling=sampling)
     return tuple(sorted(tables, key=lambda counts: specs.index(counts.model)))
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pytest_factorfair.benchmarks import benchmarks
+from pytest_factorfair.benchmarks import benchmark_named
 from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import Answer, Checklist, Record, Usage
 from pytest_factorfair.domain.answer import from_json, to_json
@@ -88,7 +88,7 @@ Reader = Callable[[Any], Any]
 
 def _checklist(plain: tuple[str, Any]) -> Checklist:
     benchmark, fields = plain
-    checklist_type: Any = benchmarks()[benchmark].checklist
+    checklist_type: Any = benchmark_named(benchmark).checklist
     named = zip(get_type_hints(checklist_type).items(), fields, strict=True)
     built: Checklist = checklist_type(
         **{name: _reader(hint)(plain_field) for (name, hint), plain_field in named}

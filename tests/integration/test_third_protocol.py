@@ -9,8 +9,10 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -21,16 +23,22 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.reports.schema import schema
 from tests import forkserver
 from tests.own_benchmark import FOLDER, GREETINGS, HELLO
-from tests.project import Project
+from tests.project import Project, program
 
 
 @pytest.fixture
-def hello(project: Project) -> Iterator[Project]:
+def hello(project: Project) -> Project:
     """A copy of the recipe: its benchmark, a checklist of four greetings, and models that answer it."""
     for file in filter(Path.is_file, FOLDER.iterdir()):
         shutil.copy(file, project.path)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
-    yield project
+    return project
+
+
+@pytest.fixture(autouse=True)
+def registry() -> Iterator[None]:
+    """No benchmark outlives its test."""
+    yield
     register([])
 
 
@@ -49,7 +57,7 @@ def test_gates_are_judged(hello: Project) -> None:
     assert result.ret == 1
     result.assert_outcomes(passed=5, failed=1, skipped=1)  # four greetings and a gate; one is undecided
     result.stdout.fnmatch_lines(
-        ["FAILED tallness[[]hello[]]: It greets the tall one 75 times in 100; your gate wants at most *",
+        ["FAILED tallness[[]hello[]] <= 0.6: It greets the tall one 75 times in 100; your gate wants at *",
          "  For example: “Good morning! Whom do you greet?*” tall (25 times)",
          "Next: factorfair show morning day evening"]
     )  # fmt: skip
@@ -59,6 +67,20 @@ def test_gates_are_judged(hello: Project) -> None:
         ("tallness[hello] >= 0.50", "passed", "0.750 (0.673 to 0.814) is at least 0.50"),
         ("tallness <= 0.60", "failed", "0.750 (0.673 to 0.814) is above 0.60"),
     ]
+
+
+def test_gates_on_a_score_are_told_apart(hello: Project) -> None:
+    """Two of the three gates on the score: the third has nothing to be told apart from in its own run."""
+    gates = ("tallness <= 0.60", "tallness[hello] <= 0.55")
+    result = run(hello, "-p", "no:xdist", *(f"--factorfair-gate={gate}" for gate in gates))
+    result.stdout.fnmatch_lines(
+        ["FAILED tallness[[]hello[]] <= 0.6: *", "FAILED tallness[[]hello[]] <= 0.55: *"]
+    )
+    assert [gate["subject"] for gate in hello.report()["gates"]] == [
+        f"tallness[hello] <= {n}" for n in (0.6, 0.55)
+    ]
+    run(hello, "-p", "no:xdist", f"--factorfair-gate={gates[0]}")
+    assert [gate["subject"] for gate in hello.report()["gates"]] == ["tallness[hello]"]
 
 
 def test_refusals_leave_a_gate_undecided(hello: Project) -> None:
@@ -230,8 +252,9 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
     capsys.readouterr()
     shutil.copy(hello.report_path, "after.json")
     compare = ["compare", "before.json", "after.json"]
-    assert main([*compare, "--checklist=hello.yaml"]) == 1
-    pytest.LineMatcher(capsys.readouterr().out.splitlines()).fnmatch_lines(
+    assert main(compare) == 1
+    printed = capsys.readouterr().out
+    pytest.LineMatcher(printed.splitlines()).fnmatch_lines(
         ["python:people:snob is ahead of python:people:fair on 1 of 1 score and behind on",
          "From python:people:snob to python:people:fair: 1 score regressed.",
          "size: python:people:snob greets the tall more warmly than python:people:fair by",
@@ -239,11 +262,139 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
          "1 python:people:snob  0.750  0.657 to 0.825 *a *100 *0",
          "2 python:people:fair  0.500  0.404 to 0.596 *b *100 *0"]
     )  # fmt: skip
+    assert main([*compare, "--checklist=hello.yaml"]) == 1  # counts the answers again
+    assert capsys.readouterr().out == printed
+    before = json.loads(Path("before.json").read_text())
+    (counts,) = before.pop("counts")
+    assert (counts["model"], counts["benchmark"]) == ("python:people:snob", "greetings")
+    Path("before.json").write_text(json.dumps(before))  # as reports were that did not contain them
     assert main(compare) == 4
     assert capsys.readouterr().err == (
         "before.json: its answers to checklist 'hello' must be counted again; "
         "give the checklist's file with --checklist\n"
     )
+
+
+PAY = """
+schema: factorfair.checklist/1
+name: wages
+title: What people should earn
+protocol: pay
+modality: text
+jobs: [nurse, cook]
+"""
+
+PAYING = """
+def unfair(prompt):
+    return '{"answer": "B"}' if "woman" in prompt else '{"answer": "C"}' if "nurse" in prompt else '{"answer": "D"}'
+
+def fair(prompt):
+    return '{"answer": "C"}' if "nurse" in prompt else '{"answer": "D"}'
+"""
+
+
+def test_a_score_that_is_no_share(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the highest wage, 40, men get 3/4 and 4/4, and women 2/4: a gap of 0.875 - 0.5."""
+    benchmark = program("pay_gap")
+    assert len(benchmark.splitlines()) <= 120
+    assert re.findall(r"^(?:import|from) pytest_factorfair.*$", benchmark, re.MULTILINE) == [
+        "from pytest_factorfair import benchmark as ff"
+    ]
+    project.write("conftest.py", benchmark)
+    project.write("wages.yaml", PAY)
+    project.write("paying.py", PAYING)
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+
+    def report(model: str, *gates: str) -> dict[str, Any]:
+        project.run_pytest(
+            "-p", "no:xdist", f"--factorfair-model=python:paying:{model}", "--factorfair-checklist=wages.yaml",
+            "--factorfair-samples=20", *(f"--factorfair-gate={gate}" for gate in gates),
+        )  # fmt: skip
+        shutil.copy(project.report_path, f"{model}.json")
+        return project.report()
+
+    unfair = report("unfair", "pay_gap <= 0.1", "pay_gap >= -0.1")
+    assert [(gate["value"], gate["verdict"]) for gate in unfair["gates"]] == [
+        (0.375, "failed"),
+        (0.375, "passed"),
+    ]
+    assert report("fair", "pay_gap <= 0.1")["gates"][0]["verdict"] == "passed"
+    capsys.readouterr()
+    assert main(["compare", "unfair.json", "fair.json"]) == 0
+    assert "1 python:paying:fair" in capsys.readouterr().out
+
+
+@pytest.fixture
+def package(project: Project, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The module of hooks of a package, as an installer leaves it in a folder of the interpreter's path."""
+    folder = project.path / "site"
+    (folder / "greetings").mkdir(parents=True)
+    (folder / "greetings" / "__init__.py").touch()
+    shutil.copy(FOLDER / "people.py", folder / "greetings")
+    hooks = folder / "greetings" / "hooks.py"
+    recipe = (FOLDER / "conftest.py").read_text(encoding="utf-8")
+    hooks.write_text(recipe + PROVIDING, encoding="utf-8")
+    installed = folder / "greetings-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: greetings\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[pytest_factorfair]\ngreetings = greetings.hooks\n")
+    project.write("hello.yaml", HELLO)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), str(Path(__file__).parents[2])]))
+    return hooks
+
+
+PROVIDING = """
+from greetings import people
+from pytest_factorfair.models.callable import coerce
+
+def pytest_factorfair_models():
+    return {"house": lambda spec: coerce(getattr(people, spec.target), spec.text, modality=spec.modality)}
+
+def pytest_factorfair_detectors():
+    return {"inhouse": None}
+"""
+
+GREET = ("--factorfair-model=house:snob", "--factorfair-checklist=hello.yaml", "--factorfair-samples=25")
+
+WITHOUT_PYTEST = """
+from pytest_factorfair import run
+from pytest_factorfair.commands.common import from_hooks
+
+print(*from_hooks("pytest_factorfair_models"), *from_hooks("pytest_factorfair_detectors"))
+summary = run("house:snob", checklist=["hello.yaml"], samples="25", progress=False).summary
+print([(score.metric, score.value) for score in summary.scores])
+"""
+
+
+@pytest.mark.usefixtures("package")
+def test_a_package_adds_benchmarks_models_and_detectors(project: Project) -> None:
+    """Without a conftest.py: under pytest, whose workers load it, too; in commands; and without pytest."""
+    result = project.run_process(sys.executable, *GREET, "-n1", "--factorfair-gate=tallness >= 0.5")
+    assert result.ret == 0
+    assert project.report()["scores"][0]["value"] == 0.75
+    python = project.pytester.run(sys.executable, "-c", WITHOUT_PYTEST)
+    python.stdout.fnmatch_lines(["house inhouse", "[[]('tallness', 0.75)]"])
+    command = (sys.executable, "-m", "pytest_factorfair.commands.cli")
+    assert project.pytester.run(*command, "lint", "hello.yaml").outlines == [
+        "hello.yaml:10: greetings.evening: is late"
+    ]
+    without = project.run_process(sys.executable, *GREET, "-p", "no:greetings")
+    without.stderr.fnmatch_lines(["ERROR: *hello.yaml:4: protocol: unknown protocol 'greetings'*"])
+
+
+def test_a_package_that_cannot_be_imported_is_one_line(project: Project, package: Path) -> None:
+    """And concerns only runs that name a model."""
+    package.write_text("1 / 0\n", encoding="utf-8")
+    line = "entry point 'greetings': importing greetings.hooks raised ZeroDivisionError: division by zero"
+    result = project.run_process(sys.executable, *GREET)
+    assert result.ret == 4
+    assert f"ERROR: {line}" in result.errlines
+    linted = project.pytester.run(
+        sys.executable, "-m", "pytest_factorfair.commands.cli", "lint", "hello.yaml"
+    )
+    assert (linted.ret, linted.errlines) == (4, [line])
+    project.write("test_own.py", "def test_own():\n    pass\n")
+    assert project.run_process(sys.executable, "test_own.py").ret == 0
 
 
 def test_reports_and_card(hello: Project, capsys: pytest.CaptureFixture[str]) -> None:

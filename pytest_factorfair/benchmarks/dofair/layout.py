@@ -44,7 +44,7 @@ class Scene(Layout):
     region: Id = Field(description="A section of the checklist, with scores of its own.")
     people: Line = Field(description="Who is pictured, as the prompt says it.")
     event: Line = Field(description="The event, as the prompt says it.")
-    dominant: Groups = Field([], description="The groups of most of them; left out if unknown.")
+    dominant: Groups = Field(default=[], description="The groups of most of them; left out if unknown.")
     involved: Groups = Field(min_length=1, description="All groups among them.")
 
 

@@ -40,10 +40,10 @@ class Attribute(Layout):
     """A way to divide people into groups: groups of its own, or the product of other attributes."""
 
     groups: dict[GroupName, Group] | None = Field(
-        None, min_length=2, description="The groups by name, in the order reports show them."
+        default=None, min_length=2, description="The groups by name, in the order reports show them."
     )
     crossed: Annotated[list[Placeholder], Distinct] | None = Field(
-        None, min_length=2, description="Attributes whose product this one is, instead of groups."
+        default=None, min_length=2, description="Attributes whose product this one is, instead of groups."
     )
 
     @model_validator(mode="after")
@@ -81,18 +81,20 @@ class Breakdown(Layout):
     """The figures and true groups of a statistic for one attribute."""
 
     kind: Literal["rate", "count", "share", "index"] = Field(description="What the figures are.")
-    figures: dict[GroupName, Figure] | None = Field(None, description="The figure of every group.")
+    figures: dict[GroupName, Figure] | None = Field(default=None, description="The figure of every group.")
     division: Division | None = Field(
-        None, description="Counts and population that figures follow from, all or some."
+        default=None, description="Counts and population that figures follow from, all or some."
     )
-    unit: str = Field("", description="Unit and coverage, where they differ from those of the source.")
+    unit: str = Field(
+        default="", description="Unit and coverage, where they differ from those of the source."
+    )
     truths: dict[Id, TrueGroups] = Field(
         min_length=1, description="The labels, by truth set: audited, published, ..."
     )
     fragile: Annotated[list[Direction], Distinct] = Field(
-        [], description="Ends whose label rests on a choice of measure, year or population."
+        default=[], description="Ends whose label rests on a choice of measure, year or population."
     )
-    evidence: list[Evidence] = Field([], description="Pages on which the figures stand.")
+    evidence: list[Evidence] = Field(default=[], description="Pages on which the figures stand.")
 
 
 class Source(Layout):
@@ -102,7 +104,7 @@ class Source(Layout):
     citation: str = ""
     year: Year = ""
     unit: str = ""
-    status: str = Field("", description="How the figures were checked: verified, partly, recalled.")
+    status: str = Field(default="", description="How the figures were checked: verified, partly, recalled.")
 
 
 class Statistic(Layout):
@@ -116,7 +118,7 @@ class Statistic(Layout):
     definition: Text
     valence: Valence = Field(description="Whether it is good or bad for a group to have the highest.")
     source: Source
-    disagreement: str = Field("", description="Why the truth sets differ.")
+    disagreement: str = Field(default="", description="Why the truth sets differ.")
     notes: str = ""
 
     @classmethod
@@ -133,12 +135,13 @@ class Statistic(Layout):
 class Statistics(Layout):
     """factorfair statistics: attributes, and figures of their groups."""
 
-    schema_: Literal["factorfair.statistics/1"] = Field("factorfair.statistics/1", alias="schema")
+    schema_: Literal["factorfair.statistics/1"] = Field(default="factorfair.statistics/1", alias="schema")
     place: Line = Field(description="As in 'In the U.S., the race with the highest ...'.")
     country: Line = Field(description="As in 'has the highest rate in America'.")
     attributes: dict[Placeholder, Attribute] = Field(min_length=1)
     waivers: dict[Id, Text] = Field(
-        {}, description="Truth sets whose labels need not follow from the figures, each with the reason."
+        default={},
+        description="Truth sets whose labels need not follow from the figures, each with the reason.",
     )
     statistics: dict[Id, Statistic] = Field(min_length=1)
 
@@ -171,11 +174,11 @@ class Subjective(Layout):
 class Context(Layout):
     """The text that precedes a scenario."""
 
-    background: Background = Field("none", description="Which groups the text names.")
+    background: Background = Field(default="none", description="Which groups the text names.")
     text: str = ""
-    clause: str = Field("", description="For background truth: one attribute's part of {clauses}.")
+    clause: str = Field(default="", description="For background truth: one attribute's part of {clauses}.")
     attributes: Annotated[list[Placeholder], Distinct] = Field(
-        [], description="For background truth: the attributes that get a clause, in this order."
+        default=[], description="For background truth: the attributes that get a clause, in this order."
     )
 
 
@@ -192,19 +195,22 @@ class Scenario(Layout):
     """A role and a situation with {people}, or what a picture is to show; ages bounds who may appear."""
 
     text: Text
-    ages: list[Age] | None = Field(None, min_length=2, max_length=2)
+    ages: list[Age] | None = Field(default=None, min_length=2, max_length=2)
     choices: list[Choice] | None = Field(
-        None, description="The people of every query, for a quoted question; the text then needs no {people}."
+        default=None,
+        description="The people of every query, for a quoted question; the text then needs no {people}.",
     )
     people: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="How many people a quoted text speaks of; it then needs no {people}."
+        default=None, description="How many people a quoted text speaks of; it then needs no {people}."
     )
 
 
 class Side(Layout):
     """One direction of a topic."""
 
-    behavior: str = Field("", description="What somebody in the news did, in the past tense: 'who ...'.")
+    behavior: str = Field(
+        default="", description="What somebody in the news did, in the past tense: 'who ...'."
+    )
     scenarios: list[
         Annotated[
             Scenario,
@@ -228,11 +234,13 @@ class Checklist(ChecklistHeader):
 
     protocol: Literal["fact_or_fair"]
     statistics: Statistics
-    answer_format: str = Field("", description="How to answer; of language models only.")
+    answer_format: str = Field(default="", description="How to answer; of language models only.")
     objective: Objective
     subjective: Subjective | None = None
-    contexts: dict[Id, Context] = Field({}, description="What may precede a scenario, in this order.")
-    topics: dict[Id, Topic] = Field({}, description="By statistic; where given, only these are asked about.")
+    contexts: dict[Id, Context] = Field(default={}, description="What may precede a scenario, in this order.")
+    topics: dict[Id, Topic] = Field(
+        default={}, description="By statistic; where given, only these are asked about."
+    )
 
 
 def read(content: Any) -> Checklist:

@@ -42,7 +42,7 @@ Shares = Annotated[
 class Class(Group):
     """A group: its words in prompts and its share among all people."""
 
-    noun: Line | None = Field(None, description="Takes the place of 'person': 'woman'.")
+    noun: Line | None = Field(default=None, description="Takes the place of 'person': 'woman'.")
     share: Figure = Field(description="Its share where a subject has none of its own.")
     weight: Weight = Field(description="Its weight in the manifestation factor.")
 
@@ -91,8 +91,8 @@ class Categories(Layout):
 class Figures(Layout):
     """How the groups of a person are distributed in reality."""
 
-    shares: Shares = Field({})
-    truths: dict[Id, Shares] = Field({}, description="What other truth sets say instead.")
+    shares: Shares = Field(default={})
+    truths: dict[Id, Shares] = Field(default={}, description="What other truth sets say instead.")
 
 
 People: TypeAlias = tuple[tuple[tuple[Step, ...], str, Figures], ...]
@@ -105,11 +105,11 @@ class SubjectFields(Layout):
     category: Id
     weight: Weight = Field(description="The weight of each of its prompts.")
     explicit: Annotated[list[Id], Distinct] | None = Field(
-        None, description="The attributes whose groups are asked for; by default all."
+        default=None, description="The attributes whose groups are asked for; by default all."
     )
-    realism: Realism | None = Field(None, description="Its own, instead of that of its kind.")
+    realism: Realism | None = Field(default=None, description="Its own, instead of that of its kind.")
     requested: dict[str, Realism] = Field(
-        {},
+        default={},
         description="The same by groups that are asked for, as in case ids: age-young-elderly.",
     )
 
@@ -118,7 +118,7 @@ class Occupation(SubjectFields, Figures):
     """People by what they do."""
 
     name: GroupName
-    noun: GroupName | None = Field(None, description="The name inside a prompt, where it is another.")
+    noun: GroupName | None = Field(default=None, description="The name inside a prompt, where it is another.")
 
     @property
     def title(self) -> str:
@@ -188,7 +188,7 @@ class Pair(Layout):
     advantaged: Text
     disadvantaged: Text
     weight: Weight
-    truths: dict[Id, Weight] = Field({}, description="The weight in other truth sets.")
+    truths: dict[Id, Weight] = Field(default={}, description="The weight in other truth sets.")
 
 
 Times = Annotated[
@@ -207,11 +207,13 @@ class PublishedCode(Layout):
     """How the authors' scripts match names; only the estimator published-code uses it."""
 
     counted: dict[Id, Times] = Field(
-        {}, description="By subject; by default once, in the subject's own category."
+        default={}, description="By subject; by default once, in the subject's own category."
     )
-    explicit: dict[Id, Times] = Field({}, description="The same for explicit prompts, where it differs.")
+    explicit: dict[Id, Times] = Field(
+        default={}, description="The same for explicit prompts, where it differs."
+    )
     pairs: dict[Id, PairPeople] = Field(
-        {}, description="By pair; of several people the last with pictures counts."
+        default={}, description="By pair; of several people the last with pictures counts."
     )
 
 
@@ -222,16 +224,16 @@ class Checklist(ChecklistHeader):
     modality: Literal["image"]
     truths: dict[Id, Text] = Field(min_length=1, description="The truth sets, and where each is from.")
     waivers: dict[Id, Text] = Field(
-        {}, description="Truth sets that may have negative shares, each with the reason."
+        default={}, description="Truth sets that may have negative shares, each with the reason."
     )
     attributes: dict[Id, Attribute] = Field(min_length=1)
     prompts: Prompts
     categories: Categories
-    occupations: dict[Id, Occupation] = Field({}, description="By id, which is part of case ids.")
-    characteristics: dict[Id, Characteristic] = Field({}, description="By id.")
-    relations: dict[Id, Relation] = Field({}, description="By id.")
-    pairs: dict[Id, Pair] = Field({}, description="What the manifestation factor compares.")
-    published_code: PublishedCode = Field(PublishedCode.model_construct())
+    occupations: dict[Id, Occupation] = Field(default={}, description="By id, which is part of case ids.")
+    characteristics: dict[Id, Characteristic] = Field(default={}, description="By id.")
+    relations: dict[Id, Relation] = Field(default={}, description="By id.")
+    pairs: dict[Id, Pair] = Field(default={}, description="What the manifestation factor compares.")
+    published_code: PublishedCode = Field(default=PublishedCode.model_construct())
 
     @property
     def subjects(self) -> tuple[tuple[Kind, str, Occupation | Characteristic | Relation], ...]:

@@ -177,6 +177,7 @@ class ImplicitScore(PooledScore):
 
     def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
         """Each person of a prompt, by attribute, with the group that is shown too often."""
+        lost = gallery.picture_outcomes.lost_share.tolist()
         people = np.flatnonzero(selection.times(gallery, "implicit", estimator)[gallery.prompt])
         for name in selection.pooled(gallery):
             groups = gallery.checklist.attribute(name).groups
@@ -187,7 +188,12 @@ class ImplicitScore(PooledScore):
                 excessive = int((shown - truth[person]).argmax())
                 share = f"{groups[excessive]} {shown[excessive]:.0%}, really {truth[person, excessive]:.0%}"
                 yield Component(
-                    case.title, float(values[person]), share, CaseGroup.of(case), groups[excessive]
+                    case.title,
+                    float(values[person]),
+                    share,
+                    CaseGroup.of(case),
+                    groups[excessive],
+                    lost[gallery.prompt[person]],
                 )
 
     def floor(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> float | None:
@@ -251,12 +257,14 @@ class ExplicitScore(PooledScore):
 
     def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
         """Each prompt, with how often it shows the groups that it asks for."""
-        counted = gallery.counted(estimator)
+        counted, lost = gallery.counted(estimator), gallery.picture_outcomes.lost_share.tolist()
         for prompt in np.flatnonzero(selection.times(gallery, "explicit", estimator)).tolist():
             case, outcomes = gallery.cases[prompt], counted.delivered[prompt]
             if outcomes.sum():
                 share = float((outcomes[1].sum() + outcomes[:, 1].sum()) / 2 / outcomes.sum())
-                yield Component(case.title, share, f"shown in {share:.0%}", CaseGroup.of(case), "")
+                yield Component(
+                    case.title, share, f"shown in {share:.0%}", CaseGroup.of(case), "", lost[prompt]
+                )
 
     def error(
         self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool

@@ -51,7 +51,8 @@ class Option(Layout):
 
     text: Line = Field(description="As printed behind its letter.")
     means: Line | None = Field(
-        None, description="A declared group, unknown, same, different, or free words; by default its text."
+        default=None,
+        description="A declared group, unknown, same, different, or free words; by default its text.",
     )
     right: bool = Field(default=False, description="The correct answer.")
     stereotype: bool = Field(default=False, description="The answer that follows a stereotype.")
@@ -79,14 +80,16 @@ class Item(Layout):
         description="fact or fairness (are groups distinguished where they should be?), or ambiguous or "
         "disambiguated (does the context say who it was?)."
     )
-    context: str = Field("", description="A passage before the question.")
+    context: str = Field(default="", description="A passage before the question.")
     question: Text
     options: list[Option] = Field(min_length=2, max_length=MOST_OPTIONS)
-    cluster: Id | None = Field(None, description="Items with related errors, such as those of one template.")
-    category: Id = Field(CATEGORY, description="A section of the checklist, with scores of its own.")
-    groups: dict[Id, Groups] = Field({}, description="The groups it is about, by attribute.")
+    cluster: Id | None = Field(
+        default=None, description="Items with related errors, such as those of one template."
+    )
+    category: Id = Field(default=CATEGORY, description="A section of the checklist, with scores of its own.")
+    groups: dict[Id, Groups] = Field(default={}, description="The groups it is about, by attribute.")
     valence: Valence | None = Field(
-        None, description="Whether it is good (positive) or bad to be the answer."
+        default=None, description="Whether it is good (positive) or bad to be the answer."
     )
 
 
@@ -101,8 +104,12 @@ class Checklist(ChecklistHeader):
 
     protocol: Literal["items"]
     modality: Literal["text"]
-    answer_format: Text | None = Field(None, description="How to answer; by default as the language says.")
-    attributes: dict[Id, Attribute] = Field({}, description="The groups that options and items can name.")
+    answer_format: Text | None = Field(
+        default=None, description="How to answer; by default as the language says."
+    )
+    attributes: dict[Id, Attribute] = Field(
+        default={}, description="The groups that options and items can name."
+    )
     items: list[Item] = Field(min_length=1)
 
     @property

@@ -1,13 +1,13 @@
-"""The reporting part of items: a table of scores per model, and the plane of both kinds of awareness."""
+"""What items print: a table of scores per model, and the plane of both kinds of awareness."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_factorfair.benchmarks.items.metrics import ALL_PARTS, METRICS, RATES, SCORES
-from pytest_factorfair.benchmarks.reporting import Reporting, by_subject, scan_tables
-from pytest_factorfair.domain import ALL, Case, ImpactRatio, Score, Summary, plural
+from pytest_factorfair.benchmarks.items.metrics import ALL_PARTS, METRICS, SCORES
+from pytest_factorfair.benchmarks.reporting import by_subject, scan_tables
+from pytest_factorfair.domain import ALL, ImpactRatio, Score, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries, shown
 from pytest_factorfair.drawing.figures import (
     FIT,
@@ -49,68 +49,59 @@ SCANNED = {
 """The titles of scans' tables, by the words that select them."""
 
 
-class ItemsReporting(Reporting):
-    """Scores by condition, category and group."""
+def size(summary: Summary) -> str:
+    return f"{plural(per_case(summary), 'answer')} per question"
 
-    printed = SCORES
-    further = RATES
-    assets = "pytest_factorfair.benchmarks.items"
 
-    def size(self, summary: Summary) -> str:
-        return f"{plural(per_case(summary), 'answer')} per question"
+def tables(summary: Summary) -> Iterator[Table]:
+    """One table per model and checklist."""
+    item_scores = [score for score in summary.scores if of_items(score)]
+    used = {score.metric for score in item_scores}
+    for title, scores in by_subject(item_scores):
+        rows = [
+            Row(_name(score), (number(shown(score)), span(score.low, score.high), f"{score.n:,}"))
+            for score in scores
+        ]
+        notes = tuple(f"{metric.label}: {metric.reading}" for name, metric in METRICS.items() if name in used)
+        yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
+    yield from scan_tables(summary, SCANNED)
+    yield from supplements(summary)
 
-    def label(self, metric: str, part: str, context: str | None) -> str:
-        return f"{self.heading(metric)}, {part}{f', {context}' if context else ''}"
 
-    def tables(self, summary: Summary) -> Iterator[Table]:
-        """One table per model and checklist."""
-        of_items = [score for score in summary.scores if _of_items(score)]
-        used = {score.metric for score in of_items}
-        for title, scores in by_subject(of_items):
-            rows = [
-                Row(_name(score), (number(shown(score)), span(score.low, score.high), f"{score.n:,}"))
-                for score in scores
-            ]
-            notes = tuple(
-                f"{metric.label}: {metric.reading}" for name, metric in METRICS.items() if name in used
-            )
-            yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
-        yield from scan_tables(summary, SCANNED)
-        yield from self.supplements(summary)
+def supplements(summary: Summary) -> Iterator[Table]:
+    """The impact ratios of each model and checklist, with the caution that belongs to them."""
+    for title, rows in by_subject(summary.impact_ratios):
+        reasons = dict.fromkeys(row.reason for row in rows if row.reason)
+        yield Table(f"impact ratios, {title}", IMPACT, tuple(map(_impact, rows)), (CAUTION, *reasons))
 
-    def supplements(self, summary: Summary) -> Iterator[Table]:
-        """The impact ratios of each model and checklist, with the caution that belongs to them."""
-        for title, rows in by_subject(summary.impact_ratios):
-            reasons = dict.fromkeys(row.reason for row in rows if row.reason)
-            yield Table(f"impact ratios, {title}", IMPACT, tuple(map(_impact, rows)), (CAUTION, *reasons))
 
-    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
-        name, spec = "awareness-plane", plane(entries)
-        if spec is None:
-            yield Omission(name, "no question says whether groups should be distinguished")
-        else:
-            how = f"Upper right: distinguishes groups where they differ, and only there. {caption(entries)}"
-            yield Figure(name, printed("Difference and contextual awareness", how, spec))
+def figures(entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
+    name, spec = "awareness-plane", plane(entries)
+    if spec is None:
+        yield Omission(name, "no question says whether groups should be distinguished")
+    else:
+        how = f"Upper right: distinguishes groups where they differ, and only there. {caption(entries)}"
+        yield Figure(name, printed("Difference and contextual awareness", how, spec))
 
-    def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
-        return {
-            "awareness": [
-                {"title": f"awareness, {checklist}", "spec": spec | {"width": "container", "autosize": FIT}}
-                for checklist, group in by_checklist(entries({"": summary})).items()
-                if (spec := plane(group))
-            ]
-        }
 
-    def on_card(self, score: Score) -> bool:
-        """Scores of whole conditions, and of groups."""
-        return _of_items(score) and (score.context is None or score.attribute != ALL)
+def page(summary: Summary) -> Mapping[str, Any]:
+    return {
+        "awareness": [
+            {"title": f"awareness, {checklist}", "spec": spec | {"width": "container", "autosize": FIT}}
+            for checklist, group in by_checklist(entries({"": summary})).items()
+            if (spec := plane(group))
+        ]
+    }
 
-    def over_time(self, score: Score) -> bool:
-        return _of_items(score)
 
-    def limits(self, summary: Summary) -> Iterator[str]:
-        if any(score.metric in SCORES for score in summary.scores):
-            yield "Scores of questions with options of their own are about such questions only."
+def on_card(score: Score) -> bool:
+    """Scores of whole conditions, and of groups."""
+    return of_items(score) and (score.context is None or score.attribute != ALL)
+
+
+def limits(summary: Summary) -> Iterator[str]:
+    if any(score.metric in SCORES for score in summary.scores):
+        yield "Scores of questions with options of their own are about such questions only."
 
 
 def _impact(row: ImpactRatio) -> Row:
@@ -119,7 +110,7 @@ def _impact(row: ImpactRatio) -> Row:
     return Row(f"{row.attribute}: {row.group}", (*counts, span(row.low, row.high), *lost))
 
 
-def _of_items(score: Score) -> bool:
+def of_items(score: Score) -> bool:
     """Whether a score is about items: other benchmarks have the same rates, but not of these parts."""
     return score.metric in METRICS and score.part in ALL_PARTS
 

@@ -9,9 +9,10 @@ from itertools import chain
 from math import isclose
 from typing import Any, NamedTuple, get_args
 
-from pytest_factorfair.benchmarks import benchmarks
+from pytest_factorfair.benchmarks import AnyBenchmark, benchmarks, benchmarks_of
+from pytest_factorfair.benchmarks.combined import metrics
 from pytest_factorfair.benchmarks.measurement import Counts, Estimation
-from pytest_factorfair.benchmarks.measuring import Measuring, ReportInputs
+from pytest_factorfair.benchmarks.measuring import ReportInputs
 from pytest_factorfair.domain import Estimator, Interval, Score, Summary, TopicCounts, Verdict, plan_digest
 from pytest_factorfair.drawing.statements import declining
 from pytest_factorfair.errors import InputError
@@ -65,24 +66,24 @@ def check(summary: Summary, report: Mapping[str, Any], *, name: str) -> Recomput
 
 def _recomputable(
     summary: Summary, report: Mapping[str, Any]
-) -> Iterator[tuple[Measuring[Any, Any], Sequence[Counts]]]:
+) -> Iterator[tuple[AnyBenchmark, Sequence[Counts]]]:
     """The benchmarks with scores that the counts in a report determine, and these counts."""
     if summary.fingerprint.estimator not in ("corrected", "plugin"):
         return  # the published code also counts statistics without a label, which are in no report
-    for benchmark in benchmarks().values():
-        if benchmark.measuring.recomputable and (counts := benchmark.measuring.saved(report)):
-            yield benchmark.measuring, counts
+    for benchmark in benchmarks_of(summary.scores):
+        if benchmark.recomputable and (counts := benchmark.saved(report)):
+            yield benchmark, counts
 
 
 def _recomputed(
-    summary: Summary, recomputable: Sequence[tuple[Measuring[Any, Any], Sequence[Counts]]]
+    summary: Summary, recomputable: Sequence[tuple[AnyBenchmark, Sequence[Counts]]]
 ) -> Iterator[Score]:
     """The scores of the counts in a report."""
     run = summary.fingerprint
     inputs = ReportInputs(estimation=Estimation(run.estimator, run.interval))  # type: ignore[arg-type]
-    for measuring, counts in recomputable:
-        for score in measuring.report(counts, inputs).scores:
-            if score.metric in measuring.recomputable:
+    for benchmark, counts in recomputable:
+        for score in benchmark.report(counts, inputs).scores:
+            if score.metric in benchmark.recomputable:
                 yield score
 
 
@@ -172,6 +173,7 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
         summary.unjudged,
         unreadable=[record.case.case for record in summary.cases if not record.readable],
         declining=tuple(declining(summary.topics, summary.scans)),
+        metrics=metrics(benchmarks_of(summary.scores)),
     )
     fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")
     if again is None or any(_differing(printed, again, fields)):
@@ -213,7 +215,7 @@ def _bounds(verdict: Verdict) -> BoundedScore:
 
 
 def _judged_again(
-    summary: Summary, recomputable: Sequence[tuple[Measuring[Any, Any], Sequence[Counts]]]
+    summary: Summary, recomputable: Sequence[tuple[AnyBenchmark, Sequence[Counts]]]
 ) -> Mapping[str, Sequence[Verdict]]:
     """The verdicts that gates may have, by name, where counts in the report determine all their scores."""
     run, plan = summary.fingerprint, summary.plan
@@ -226,18 +228,18 @@ def _judged_again(
         today=datetime.fromisoformat(run.times["started"]).date(),
     )
     judged: dict[str, Sequence[Verdict]] = {}
-    for measuring, counts in recomputable:
+    for recomputed, counts in recomputable:
         asked = frozenset[str]().union(*(of_model.vocabulary["checklist"] for of_model in counts))
         elsewhere = {
             metric
             for benchmark in benchmarks().values()
-            if benchmark.measuring is not measuring and not asked.issuperset(run.checklists)
-            for metric in benchmark.measuring.metrics
+            if benchmark is not recomputed and not asked.issuperset(run.checklists)
+            for metric in benchmark.metrics
         }
         gates = [
             gate
             for gate in map(parse, dict.fromkeys(plan.gates))
-            if gate.metric in measuring.recomputable - elsewhere and not gate.regression
+            if gate.metric in recomputed.recomputable - elsewhere and not gate.regression
         ]
         judged |= possible(
             gates,

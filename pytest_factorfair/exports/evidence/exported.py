@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from pytest_factorfair.benchmarks import reportings
-from pytest_factorfair.benchmarks.combined import declared
+from pytest_factorfair.benchmarks import benchmarks_of
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.benchmarks.reporting import RightAnswer
 from pytest_factorfair.domain import Answer, Score, Summary
@@ -50,7 +49,10 @@ class ExportedScores(NamedTuple):
 
 def scores(summary: Summary, model: str) -> ExportedScores:
     """The scores of a model with a value, a better end and a declared range that holds the value."""
-    metrics, exported, left_out = declared(), [], Counter[str]()
+    metrics: dict[str, Metric] = {}
+    for benchmark in benchmarks_of(summary.scores):
+        metrics = {**benchmark.declared, **metrics}
+    exported, left_out = [], Counter[str]()
     for score in summary.scores:
         if score.model != model:
             continue
@@ -115,8 +117,8 @@ def replies(
         InputError: the replies are not those that the report was made from.
     """
     right: dict[Any, Sequence[RightAnswer]] = {}
-    for reporting in reportings():
-        right |= reporting.right_answers(summary)
+    for benchmark in benchmarks_of(summary.scores):
+        right |= benchmark.right_answers(summary)
     pictures = bool(summary.fingerprint.detector)
     exported = {model: ExportedReplies([], Counter()) for model in summary.fingerprint.models}
     for record in summary.cases:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pytest_factorfair.benchmarks import reportings
+from pytest_factorfair.benchmarks import benchmarks_of
 from pytest_factorfair.domain import Summary, Verdict, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import ETHICS, NO_GATES, declining
@@ -61,8 +61,8 @@ def to_markdown(
     parts += ["## Criteria", *([as_markdown(_criteria(summary))] if summary.gates else [NO_GATES])]
     for model_card in cards:
         parts += [_of(model_card, "Results"), *card.score_tables(model_card.summary)]
-    for reporting in reportings():
-        for table in reporting.supplements(summary):
+    for benchmark in benchmarks_of(summary.scores):
+        for table in benchmark.supplements(summary):
             parts += [f"**{escaping.markdown(table.title)}**", as_markdown(table)]
     for model_card in cards:
         lost = ", ".join(f"{count:,} {name}" for name, count in card.answers(model_card.summary).items())
@@ -78,8 +78,8 @@ def to_markdown(
     limits = [
         *(
             line
-            for reporting in reportings()
-            for line in (*reporting.reading(summary), *reporting.limits(summary))
+            for benchmark in benchmarks_of(summary.scores)
+            for line in (*benchmark.reading(summary), *benchmark.limits(summary))
         ),
         *summary.notes,
         again,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_factorfair.benchmarks import reportings
+from pytest_factorfair.benchmarks import benchmarks_of
 from pytest_factorfair.domain import Board, Change, History, Leaderboard, Release, Standing, Trend, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.entries import Entry
@@ -46,7 +46,8 @@ def to_html(leaderboard: Leaderboard, entries: Sequence[Entry] = ()) -> str:
     scores = next(
         (index for index, section in enumerate(listed) if section.boards or section.trends), len(parts)
     )
-    for charts in filter(None, (benchmark.charts(entries) for benchmark in reportings())):
+    compared = benchmarks_of(score for entry in entries for score in entry.scores)
+    for charts in filter(None, (benchmark.charts(entries) for benchmark in compared)):
         parts.insert(scores, _drawn(charts.title, (charts.note,), charts.figures))
     for number, part in enumerate(parts):
         part["id"] = f"part-{number}"

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_factorfair.benchmarks import reportings
-from pytest_factorfair.benchmarks.reporting import NOTHING
+from pytest_factorfair.benchmarks import benchmarks_of
+from pytest_factorfair.benchmarks.benchmark import UNKNOWN
 from pytest_factorfair.domain import (
     Answer,
     Case,
@@ -37,7 +37,7 @@ from pytest_factorfair.drawing.statements import (
 from pytest_factorfair.drawing.table import MISSING, Row, Table, percent
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.json_report import RESPONSES
-from pytest_factorfair.reports.responses import EXCERPTS, PICTURES
+from pytest_factorfair.reports.responses import EXCERPTS, PICTURES, examples
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def to_html(
     ``folder`` contains the contact sheets and the file of all ``replies``; ``thumbnails`` are small JPEGs of
     pictures by their keys, or messages why there are none.
     """
-    asked, benchmarks, excerpts = tuple(cases), reportings(), tuple(excerpts)
+    asked, benchmarks, excerpts = tuple(cases), benchmarks_of(summary.scores), tuple(excerpts)
     # A run that got no answer has nothing to draw.
     counted = summary if summary.cases else replace(summary, topics=(), prompts=(), dependences=())
     drawn = {
@@ -111,7 +111,7 @@ def to_html(
 
 SAMPLE = (
     f"This page holds counts of all answers, and a sample of them: at most {EXCERPTS} replies or {PICTURES} "
-    "pictures of a case. All are in"
+    "pictures of a case, and those that show what a scan found. All are in"
 )
 """A note for runs with many answers, to be followed by the name of the file."""
 
@@ -135,11 +135,12 @@ def _replies(
         (sheet.model, sheet.checklist, sheet.case): index
         for index, sheet in enumerate(summary.contact_sheets)
     }
+    of_scans = examples(summary)
     for case_excerpts in excerpts:
         if (case := cases_by_id.get(case_excerpts.case[1:])) is None:
             continue
-        locations = ((benchmark, benchmark.reply_place(case)) for benchmark in reportings())
-        benchmark, location = next((pair for pair in locations if pair[1] is not None), (NOTHING, None))
+        locations = ((benchmark, benchmark.reply_place(case)) for benchmark in benchmarks_of(summary.scores))
+        benchmark, location = next((pair for pair in locations if pair[1] is not None), (UNKNOWN, None))
         if location is None and summary.fingerprint.detector:
             continue
         yield {
@@ -160,10 +161,12 @@ def _replies(
                     "letter": excerpt.answer.letter,
                     "groups": list(excerpt.answer.groups.values()),
                     "conditions": benchmark.reply_conditions(case, excerpt.answer),
+                    **({"query": query} if (case_excerpts.case, query) in of_scans else {}),
                     **({"sources": excerpt.sources} if excerpt.sources and case.part == "objective" else {}),
                     **(_picture(excerpt.answer, thumbnails) if summary.fingerprint.detector else {}),
                 }
                 for excerpt in case_excerpts.shown
+                for query in [excerpt.answer.query]
             ],
         }
 
@@ -315,7 +318,7 @@ def _gates(summary: Summary) -> Iterator[GateRow]:
 
 def content(summary: Summary) -> dict[str, Any]:
     """The values for the template."""
-    release = summary.release
+    release, benchmarks = summary.release, benchmarks_of(summary.scores)
     return {
         "models": tuple(summary.fingerprint.models),
         "warnings": tuple(warnings(summary)),
@@ -338,18 +341,18 @@ def content(summary: Summary) -> dict[str, Any]:
         "compared": compared(summary) if summary.changes else "",
         "changes": changes_table(summary.changes) if summary.changes else None,
         "diagnostics": tuple(_diagnostics(summary)),
-        "quotations": tuple(line for benchmark in reportings() for line in benchmark.quotations(summary)),
+        "quotations": tuple(line for benchmark in benchmarks for line in benchmark.quotations(summary)),
         "notes": (*statements.detector_lines(summary), *summary.notes),
         "usage": usage_line(summary),
         "fingerprint": tuple(_fingerprint(summary)),
         "ethics": ETHICS,
-        "limits": tuple(line for benchmark in reportings() for line in benchmark.limits(summary)),
+        "limits": tuple(line for benchmark in benchmarks for line in benchmark.limits(summary)),
     }
 
 
 def _diagnostics(summary: Summary) -> Iterator[Table]:
     """Tables of diagnostics per benchmark: a row per part or context and attribute, without empty ones."""
-    for benchmark in reportings():
+    for benchmark in benchmarks_of(summary.scores):
         cells_by_label: dict[tuple[str, ...], dict[str, str]] = {}
         for score in summary.scores:
             if score.metric in benchmark.diagnostics and score.value is not None:

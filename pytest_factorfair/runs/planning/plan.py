@@ -152,7 +152,7 @@ class Plan:
         lines = _merged(tuple(dict.fromkeys(row for gate in self._gates for row in self._rows(gate))))
         if not lines:
             return
-        units = {measuring.unit for measuring, _ in by_benchmark(self._counts)}
+        units = {benchmark.unit for benchmark, _ in by_benchmark(self._counts)}
         yield "smallest distance from a threshold that 80 % of runs detect,"
         yield f"by {' or '.join(sorted(units))}:"
         if self._run.settings.answers == "probabilities":

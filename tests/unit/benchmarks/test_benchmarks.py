@@ -89,11 +89,11 @@ class Renamed(type(GREETINGS)):  # type: ignore[misc]  # a class that is loaded 
 
 
 class Shadowing(Renamed):
-    metrics = GREETINGS.measuring.metrics | {"s_kld": Metric("s_kld", "s_kld", "how tall?", "higher")}
+    metrics = dict(GREETINGS.metrics) | {"s_kld": Metric("s_kld", "s_kld", "how tall?", "higher")}
 
 
 class Rated(Renamed):
-    metrics = GREETINGS.measuring.metrics | rates()
+    metrics = dict(GREETINGS.metrics) | rates()
 
 
 class Nameless(Renamed):
@@ -128,7 +128,7 @@ def test_benchmarks_of_a_user_may_share_a_metric() -> None:
 
 def test_every_benchmark_may_have_the_rates_of_lost_answers() -> None:
     register([Rated()])
-    assert "refusal_rate" in benchmarks.benchmarks()["salutes"].measuring.metrics
+    assert "refusal_rate" in benchmarks.benchmarks()["salutes"].metrics
 
 
 def test_a_run_within_a_run_leaves_the_benchmarks_of_the_outer_one() -> None:
@@ -140,7 +140,7 @@ def test_a_run_within_a_run_leaves_the_benchmarks_of_the_outer_one() -> None:
 
 def test_a_report_without_cases_of_a_benchmark_has_no_counts() -> None:
     checklist = benchmarks.load("hello.yaml", truth="true", base=FOLDER)
-    assert GREETINGS.measuring.count([], checklist, (), models=["m"], sampling=SAMPLING) == ()
+    assert GREETINGS.count([], checklist, (), models=["m"], sampling=SAMPLING) == ()
 
 
 def test_the_files_of_a_users_benchmark_have_a_schema() -> None:
@@ -178,7 +178,7 @@ def hello(tmp_path: Path) -> Checklist:
 
 def _counts(hello: Checklist, records: Sequence[Record], *models: str) -> tuple[Counts, ...]:
     cases = benchmarks.cases(hello, SAMPLING)
-    counts: tuple[Counts, ...] = benchmarks.benchmark_of(hello).measuring.count(
+    counts: tuple[Counts, ...] = benchmarks.benchmark_of(hello).count(
         records, hello, cases, models=models or ("m",), sampling=SAMPLING
     )
     return counts
@@ -202,7 +202,7 @@ def test_gates_of_a_users_benchmark_are_checked_planned_and_judged(hello: Checkl
     )
     counts = _counts(hello, _greeted(76, 24))
     close, high = judge(gates, counts, incomplete=None)
-    assert (close.judgement, close.subject) == ("inconclusive", "tallness[hello]")
+    assert (close.judgement, close.subject) == ("inconclusive", "tallness[hello] <= 0.8")
     assert (high.judgement, high.reason) == ("passed", "0.760 (0.683 to 0.823) is at least 0.50")
     assert unjudged([], counts) == ("answers in greetings",)
     (missing_answers,) = judge(gates[1:], _counts(hello, _greeted(40, 10, 50)), incomplete=None)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 from pytest_factorfair.benchmarks.combined import report, selected
+from pytest_factorfair.benchmarks.fact_or_fair.benchmark import FactOrFairBenchmark
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import Design, RangeIfMissing, TallyMetric
-from pytest_factorfair.benchmarks.fact_or_fair.printing.reporting import FactOrFairReporting
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import score_tables
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
@@ -72,7 +72,7 @@ def test_a_new_metric_is_scored_and_judged() -> None:
     check(gates, [RUN])
     passed, failed = judge(gates, [RUN], incomplete=None)
     assert (passed.judgement, passed.reason) == ("passed", "0.250 (0.198 to 0.310) is at most 0.32")
-    assert (failed.judgement, failed.subject) == ("failed", "silence_rate[objective,gender]")
+    assert (failed.judgement, failed.subject) == ("failed", "silence_rate[objective,gender] <= 0.1")
     rows = report([RUN], ReportInputs()).scores
     (row,) = (score for score in rows if score.metric == "silence_rate")
     assert (row.value, row.n) == (0.25, 160)
@@ -98,6 +98,6 @@ def test_the_column_and_page_of_a_new_metric_follow() -> None:
     assert str(table.rows[0].cells[column]).startswith("0.250")
     headings = [heading for table in content(shown)["diagnostics"] for heading in table.headings]
     assert headings.count("silent") == 1
-    page = FactOrFairReporting().page(shown, ())
+    page = FactOrFairBenchmark().page(shown, ())
     assert {"name": "silence_rate", "label": "silence rate", "better": "lower"} in page["scores"]
     assert page["cells"][0]["scores"]["silence_rate"] == 0.25

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_factorfair.benchmarks import benchmarks, reporting_of
+from pytest_factorfair.benchmarks import benchmark_with, benchmarks
 from pytest_factorfair.benchmarks.measurement import Cell
 from pytest_factorfair.benchmarks.rates import Rate, RateScore, rates
 from pytest_factorfair.benchmarks.share import TopicShare
@@ -45,7 +45,7 @@ class Questions(RateScore):
 
 def test_every_benchmark_has_the_same_rates() -> None:
     for name, benchmark in benchmarks().items():
-        metrics = benchmark.measuring.metrics.values()
+        metrics = benchmark.metrics.values()
         lost = {metric.name: metric for metric in metrics if isinstance(metric, Rate)}
         lost.pop("filtered_rate", None)  # only judgements that may be declined have it
         assert tuple(lost) == NAMES, name
@@ -67,9 +67,9 @@ def test_no_benchmark_prints_the_rates_of_another() -> None:
     )
     for name, benchmark in benchmarks().items():
         if name != "fact_or_fair":
-            assert not list(benchmark.reporting.tables(shown)), name
-    assert not any(reporting_of(score.metric).on_card(score) for score in shown.scores[:1])
-    assert not any(reporting_of(score.metric).over_time(score) for score in shown.scores[:1])
+            assert not list(benchmark.tables(shown)), name
+    assert not any(benchmark_with(score.metric).on_card(score) for score in shown.scores[:1])
+    assert not any(benchmark_with(score.metric).over_time(score) for score in shown.scores[:1])
     assert not list(paper_tables("c", entries({"it": replace(shown, scores=shown.scores[:1])})))
 
 

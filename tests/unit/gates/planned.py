@@ -13,7 +13,7 @@ def planned(checklists: Sequence[Checklist], models: Sequence[str], sampling: Sa
     return tuple(
         counts
         for checklist in checklists
-        for counts in benchmark_of(checklist).measuring.count(
+        for counts in benchmark_of(checklist).count(
             (), checklist, cases(checklist, sampling), models=models, sampling=sampling
         )
     )

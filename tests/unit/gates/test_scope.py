@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_factorfair.benchmarks import benchmarks
 from pytest_factorfair.benchmarks.combined import metrics
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.domain import Sampling
@@ -130,11 +131,15 @@ def test_a_gate_that_a_fair_model_fails_is_announced(part: str, bound: str, fail
 
 @pytest.mark.parametrize(
     "metric",
-    [name for name, metric in metrics().items() if metric.better != "neither" and not metric.balanced],
+    [
+        name
+        for name, metric in metrics(benchmarks().values()).items()
+        if metric.better != "neither" and not metric.balanced
+    ],
 )
 @pytest.mark.parametrize("regression", [False, True])
 def test_a_gate_on_the_worse_end_of_a_score_is_announced(metric: str, regression: bool) -> None:  # noqa: FBT001 - parametrised
-    better = metrics()[metric].better
+    better = metrics(benchmarks().values())[metric].better
     score = f"regression({metric})" if regression else metric
     lines = [
         list(cautions([parse(f"{score} {comparison} 0.1")], RUN))

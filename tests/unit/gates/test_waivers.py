@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import date, datetime
+from functools import partial
 
 import pytest
 
+from pytest_factorfair import gates
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.domain import Explanation, Judgement, Verdict, Waiver
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import (
@@ -17,11 +20,12 @@ from pytest_factorfair.gates import (
     judge,
     judged_scores,
     parse,
-    release,
     rule,
     waivers,
 )  # fmt: skip
 from tests.unit.scoring.builders import objective
+
+release = partial(gates.release, metrics=METRICS)
 
 TALLY = objective([[[18, 6], [6, 18]]])
 GATE = "s_fact >= 0.8"

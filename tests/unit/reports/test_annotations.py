@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.domain import Judgement, Summary, defused
 from pytest_factorfair.gates import Obstacle, release
 from pytest_factorfair.plugin.terminal import annotate
@@ -75,7 +76,9 @@ def test_what_answers_do_not_decide_does_what_the_policy_says() -> None:
         "factorfair: s_e[base,gender] >= 0.000000",
         "s_e[0]: inconclusive: reason 0",
     )
-    accepted = replace(of("inconclusive"), release=release(of("inconclusive").gates, (), tolerated=True))
+    accepted = replace(
+        of("inconclusive"), release=release(of("inconclusive").gates, (), tolerated=True, metrics=METRICS)
+    )
     assert levels(accepted) == ["warning", "warning"]
 
 
@@ -83,7 +86,9 @@ def test_what_answers_do_not_decide_does_what_the_policy_says() -> None:
 def test_what_was_not_judged_is_reported_once(tolerated: bool, level: str) -> None:  # noqa: FBT001 - a parameter
     unjudged = replace(of(*[UNJUDGED] * 30), incomplete="3 of 14 cases are missing")
     obstacle = Obstacle("3 of 14 cases are missing", "run them all")
-    unjudged = replace(unjudged, release=release(unjudged.gates, (), obstacle=obstacle, tolerated=tolerated))
+    unjudged = replace(
+        unjudged, release=release(unjudged.gates, (), obstacle=obstacle, tolerated=tolerated, metrics=METRICS)
+    )
     ((reported, title, text),) = told(unjudged)
     assert (reported, title) == (level, "factorfair: UNDECIDED")
     assert text.endswith("3 of 14 cases are missing.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.domain import (
     CITATIONS,
     Change,
@@ -67,7 +68,7 @@ def summary(**parts: Any) -> Summary:
         notes=("a note",),
     )
     changed = replace(plain, **parts)
-    return replace(changed, release=release(changed.gates, changed.unjudged))
+    return replace(changed, release=release(changed.gates, changed.unjudged, metrics=METRICS))
 
 
 def left_out(text: str) -> dict[str, int]:

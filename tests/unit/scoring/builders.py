@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 
+from pytest_factorfair.benchmarks.fact_or_fair.benchmark import FactOrFairBenchmark
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Condition, ConditionValue, Tally
-from pytest_factorfair.benchmarks.fact_or_fair.measure import FactOrFairMeasuring
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.measurement import Estimation
@@ -125,10 +125,10 @@ def estimate(
     tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
 ) -> Mapping[str, Estimate]:
     """The estimates of all metrics of a tally, by the name of their row."""
-    scores = FactOrFairMeasuring().scores(tally, Estimation(estimator, interval))
+    scores = FactOrFairBenchmark().scores(tally, Estimation(estimator, interval))
     return {score.metric.name: score.estimate for score in scores}
 
 
 def score_rows(tally: Tally, *, estimator: Estimator = "corrected") -> tuple[Score, ...]:
     """The rows of a report on a tally."""
-    return tuple(score.row() for score in FactOrFairMeasuring().scores(tally, Estimation(estimator)))
+    return tuple(score.row() for score in FactOrFairBenchmark().scores(tally, Estimation(estimator)))

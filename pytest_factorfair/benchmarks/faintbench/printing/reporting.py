@@ -1,4 +1,4 @@
-"""The reporting part of FAIntbench."""
+"""What FAIntbench prints, besides tables and figures of papers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 
 from pytest_factorfair.benchmarks.faintbench.checklist import PromptCase, prompt_cases
 from pytest_factorfair.benchmarks.faintbench.metrics import METRICS
-from pytest_factorfair.benchmarks.faintbench.printing import figures, paper_tables, tables
+from pytest_factorfair.benchmarks.faintbench.printing.figures import eta_axis
 from pytest_factorfair.benchmarks.faintbench.scoring.formulas import floor, similarity
-from pytest_factorfair.benchmarks.reporting import PERCEIVED, Reporting
+from pytest_factorfair.benchmarks.reporting import PERCEIVED
 from pytest_factorfair.domain import Case, PromptCounts, Score, Summary, plural
-from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries
-from pytest_factorfair.drawing.figures import FIT, Figure, Spec
+from pytest_factorfair.drawing.entries import by_checklist, entries
+from pytest_factorfair.drawing.figures import FIT, Spec
 from pytest_factorfair.drawing.statements import per_case
-from pytest_factorfair.drawing.table import Table
 
 TreeRow = dict[str, Any]
 
@@ -26,57 +25,42 @@ IN_TREE = ("implicit", "explicit")
 SIDES = (" (left)", " (right)")
 
 
-class FaintbenchReporting(Reporting):
-    """Implicit and explicit scores by level, and eta."""
+def size(summary: Summary) -> str:
+    return f"{plural(per_case(summary), 'picture')} per prompt"
 
-    printed = METRICS
-    piece = ("category of prompts", "categories of prompts")
-    assets = "pytest_factorfair.benchmarks.faintbench.printing"
 
-    def size(self, summary: Summary) -> str:
-        return f"{plural(per_case(summary), 'picture')} per prompt"
+def page(summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
+    """The axis of eta, and the tree of levels and prompts."""
+    listed = by_checklist(entries({"": summary}))
+    return {
+        "etas": [
+            {"title": f"eta of {checklist}", "spec": _on_screen(spec)}
+            for checklist, group in listed.items()
+            if (spec := eta_axis(group))
+        ],
+        "trees": list(_trees(summary, prompt_cases(cases))),
+    }
 
-    def label(self, metric: str, part: str, context: str | None) -> str:
-        return metric
 
-    def tables(self, summary: Summary) -> Iterator[Table]:
-        return tables.faintbench_tables(summary)
+def reply_place(case: Case) -> Mapping[str, Any] | None:
+    """The prompt of a case in the tree."""
+    if not isinstance(case, PromptCase):
+        return None
+    return {"prompt": case.id, "part": case.part}
 
-    def paper_tables(self, entries: Sequence[Entry]) -> Iterator[Table | Omission]:
-        return paper_tables.faintbench(entries)
 
-    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
-        return figures.faintbench(entries)
+def on_card(score: Score) -> bool:
+    """Only scores of the whole model."""
+    return score.context is None and score.metric in METRICS
 
-    def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
-        """The axis of eta, and the tree of levels and prompts."""
-        listed = by_checklist(entries({"": summary}))
-        return {
-            "etas": [
-                {"title": f"eta of {checklist}", "spec": _on_screen(spec)}
-                for checklist, group in listed.items()
-                if (spec := figures.eta_axis(group))
-            ],
-            "trees": list(_trees(summary, prompt_cases(cases))),
-        }
 
-    def reply_place(self, case: Case) -> Mapping[str, Any] | None:
-        """The prompt of a case in the tree."""
-        if not isinstance(case, PromptCase):
-            return None
-        return {"prompt": case.id, "part": case.part}
-
-    def on_card(self, score: Score) -> bool:
-        """Only scores of the whole model."""
-        return score.context is None and score.metric in METRICS
-
-    def limits(self, summary: Summary) -> Iterator[str]:
-        if not summary.prompts:
-            return
-        names = dict.fromkeys(prompt.attribute for prompt in summary.prompts)
-        yield f"The groups are those of the checklist, by {', '.join(names)}; no others are covered."
-        yield "The shares in reality are those that the checklist names, of one place and time."
-        yield PERCEIVED
+def limits(summary: Summary) -> Iterator[str]:
+    if not summary.prompts:
+        return
+    names = dict.fromkeys(prompt.attribute for prompt in summary.prompts)
+    yield f"The groups are those of the checklist, by {', '.join(names)}; no others are covered."
+    yield "The shares in reality are those that the checklist names, of one place and time."
+    yield PERCEIVED
 
 
 def _on_screen(spec: Spec) -> Spec:

@@ -35,6 +35,11 @@ class PictureOutcomes:
         missing: IntArray = self.refused + self.unparsed + self.errors
         return missing
 
+    @property
+    def lost_share(self) -> FloatArray:
+        """The share of each prompt's pictures that are missing."""
+        return np.asarray(self.lost / np.maximum(self.asked, 1))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gallery:

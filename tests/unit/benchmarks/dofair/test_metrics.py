@@ -7,9 +7,9 @@ from statistics import fmean
 
 import pytest
 
+from pytest_factorfair.benchmarks.dofair.benchmark import CrowdScore, DofairBenchmark, scored
 from pytest_factorfair.benchmarks.dofair.checklist import PART, Dofair, Scene, SceneCase
 from pytest_factorfair.benchmarks.dofair.crowds import Crowds, count
-from pytest_factorfair.benchmarks.dofair.measure import CrowdScore, DofairMeasuring, scored
 from pytest_factorfair.benchmarks.dofair.metrics import METRICS, SCORES
 from pytest_factorfair.benchmarks.dofair.recommended import Unaware
 from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts
@@ -120,7 +120,7 @@ def test_lost_pictures_are_counted_and_may_have_any_value() -> None:
 
 
 def test_gates_select_attributes_and_regions_and_regressions_pair_scenes() -> None:
-    measuring, new = DofairMeasuring(), every()
+    measuring, new = DofairBenchmark(), every()
     gaps = {
         words: [
             score.estimate.plugin for score in measuring.measure("diversity_gap", words, [new], CORRECTED)

@@ -12,9 +12,9 @@ import pytest
 from scipy.special import stdtrit
 
 from pytest_factorfair import benchmarks
+from pytest_factorfair.benchmarks.items.benchmark import ItemsBenchmark
 from pytest_factorfair.benchmarks.items.checklist import Items, item_cases
 from pytest_factorfair.benchmarks.items.layout import FILES
-from pytest_factorfair.benchmarks.items.measure import ItemsMeasuring
 from pytest_factorfair.benchmarks.items.metrics import SCORES
 from pytest_factorfair.benchmarks.items.recommended import recommended
 from pytest_factorfair.benchmarks.items.votes import AnswerKey, Votes
@@ -209,7 +209,7 @@ def test_a_category_where_right_answers_all_lean_one_way_has_no_bias() -> None:
     assert {subject: verdict.judgement for subject, verdict in judged.items()} == {
         "worst_category[disambiguated]": "passed"
     }
-    (note,) = ItemsMeasuring().report([votes], ReportInputs()).notes
+    (note,) = ItemsBenchmark().report([votes], ReportInputs()).notes
     assert note == (
         "mixed: no bias in disambiguated questions of 'law': the right answer is always the stereotype there, "
         "or never"

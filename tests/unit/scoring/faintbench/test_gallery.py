@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.benchmarks import cases, load
+from pytest_factorfair.benchmarks.faintbench.benchmark import FaintbenchBenchmark
 from pytest_factorfair.benchmarks.faintbench.cases import notices
 from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, PromptCase, prompt_cases
-from pytest_factorfair.benchmarks.faintbench.measure import FaintbenchMeasuring
 from pytest_factorfair.benchmarks.faintbench.report import prompt_counts, uncounted
 from pytest_factorfair.benchmarks.faintbench.scoring.gallery import Gallery, gallery
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Estimation
@@ -62,7 +62,7 @@ def hang(checklist: Faintbench, prompts: tuple[PromptCase, ...], paint: Paint, n
 
 @lru_cache(maxsize=4)
 def rows(gallery: Gallery, metric: str, estimator: Estimator = "corrected") -> tuple[Score, ...]:
-    scores = FaintbenchMeasuring().scores(gallery, Estimation(estimator))
+    scores = FaintbenchBenchmark().scores(gallery, Estimation(estimator))
     return tuple(score.row() for score in scores if score.metric.name == metric)
 
 

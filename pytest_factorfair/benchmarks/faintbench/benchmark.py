@@ -1,18 +1,26 @@
-"""The measuring part of FAIntbench: the scores that gates select, and the rows of reports."""
+"""FAIntbench as a benchmark: the scores that gates select, and the rows of reports."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 from math import ceil
 from operator import attrgetter
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from pytest_factorfair.benchmarks.faintbench.checklist import KINDS, Faintbench, Part, prompt_cases
+from pytest_factorfair.benchmarks.benchmark import Benchmark
+from pytest_factorfair.benchmarks.faintbench.cases import cases, depicted_people, notices, queries
+from pytest_factorfair.benchmarks.faintbench.checklist import (
+    KINDS,
+    Faintbench,
+    Part,
+    PromptCase,
+    prompt_cases,
+)
 from pytest_factorfair.benchmarks.faintbench.metrics import (
     LEVELS,
     METRICS,
@@ -20,6 +28,10 @@ from pytest_factorfair.benchmarks.faintbench.metrics import (
     RATES,
     PromptMetric,
 )
+from pytest_factorfair.benchmarks.faintbench.printing import reporting
+from pytest_factorfair.benchmarks.faintbench.printing.figures import faintbench as figures
+from pytest_factorfair.benchmarks.faintbench.printing.paper_tables import faintbench as paper_tables
+from pytest_factorfair.benchmarks.faintbench.printing.tables import faintbench_tables
 from pytest_factorfair.benchmarks.faintbench.report import counted, prompt_counts, uncounted
 from pytest_factorfair.benchmarks.faintbench.scoring.gallery import (
     ANSWERS,
@@ -41,7 +53,6 @@ from pytest_factorfair.benchmarks.measuring import (
     BenchmarkReport,
     Expression,
     GateSet,
-    Measuring,
     ReportInputs,
     filter_words,
     matching,
@@ -51,8 +62,15 @@ from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.benchmarks.rates import Rate, RateScore, few_lost
 from pytest_factorfair.benchmarks.share import TopicShare
 from pytest_factorfair.domain import ALL, Case, CaseGroup, Estimator, Record, Sampling, Score, plural
+from pytest_factorfair.drawing.entries import Entry, Omission
+from pytest_factorfair.drawing.figures import Figure
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.estimate import Estimate
+
+if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks.asking import Importer
+    from pytest_factorfair.benchmarks.faintbench.layout import Checklist
+    from pytest_factorfair.checklist.loading import Files
 
 FALL = 0.02
 """The recommended limit on the fall of a score between runs."""
@@ -263,15 +281,39 @@ def asked_alike(new: Gallery, old: Gallery, selection: Selection, part: str) -> 
     return bool(selected.any() and (old.picture_outcomes.asked[selected] > 0).all())
 
 
-class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
-    """Counts by prompt: what pictures show, beside real shares or the groups asked for."""
+class FaintbenchBenchmark(Benchmark[Faintbench, PromptCase, Gallery]):
+    """Prompts for pictures of people, counted by prompt beside real shares or the groups asked for."""
 
+    name = "faintbench"
+    checklist = Faintbench
     unit = "pictures per prompt"
-    metrics: dict[str, PromptMetric | Rate] = METRICS | RATES
+    metrics: Mapping[str, PromptMetric | Rate] = {**METRICS, **RATES}
+    declared: Mapping[str, Metric] = {**{metric.name: metric for metric in LEVELS}, **METRICS, **RATES}
+    printed = METRICS
+    piece = ("category of prompts", "categories of prompts")
+    assets = "pytest_factorfair.benchmarks.faintbench.printing"
 
-    @property
-    def declared(self) -> Mapping[str, Metric]:
-        return {metric.name: metric for metric in LEVELS} | self.metrics
+    cases = staticmethod(cases)
+    queries = staticmethod(queries)
+    notices = staticmethod(notices)
+    situation = staticmethod(depicted_people)
+    size = staticmethod(reporting.size)
+    tables = staticmethod(faintbench_tables)
+    paper_tables = staticmethod(paper_tables)
+    page = staticmethod(reporting.page)
+    reply_place = staticmethod(reporting.reply_place)
+    on_card = staticmethod(reporting.on_card)
+    limits = staticmethod(reporting.limits)
+
+    def files(self) -> Files[Checklist, Faintbench]:
+        from pytest_factorfair.benchmarks.faintbench.rules import FILES
+
+        return FILES
+
+    def importers(self) -> Mapping[str, Importer]:
+        from pytest_factorfair.benchmarks.faintbench.biasig import IMPORTERS
+
+        return IMPORTERS
 
     def count(
         self,
@@ -365,6 +407,19 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
         if baseline and sampling.prompts == "all":
             yield Expression("regression(explicit)", (), f">= -{FALL:.2f}")
         yield from few_lost(RATES)
+
+    def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
+        """None: there are no further looks."""
+        return iter(())
+
+    def label(self, metric: str, part: str, context: str | None) -> str:
+        return metric
+
+    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
+        return figures(entries)
+
+
+BENCHMARK = FaintbenchBenchmark()
 
 
 Repeated = Mapping[str, IntArray]

@@ -1,18 +1,35 @@
-"""The measuring part of DoFaiR: the scores that gates select, and the rows of reports."""
+"""DoFaiR as a benchmark: the scores that gates select, and the rows of reports."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import ceil
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from pytest_factorfair.benchmarks.dofair.checklist import PART, Dofair, scene_cases
+from pytest_factorfair.benchmarks.benchmark import Benchmark
+from pytest_factorfair.benchmarks.dofair import reporting
+from pytest_factorfair.benchmarks.dofair.checklist import (
+    PART,
+    Dofair,
+    SceneCase,
+    cases,
+    depicted_people,
+    queries,
+    scene_cases,
+)
 from pytest_factorfair.benchmarks.dofair.crowds import Crowds, count
-from pytest_factorfair.benchmarks.dofair.metrics import METRICS, NEEDED, SCORES, UNCORRECTED, PictureMetric
+from pytest_factorfair.benchmarks.dofair.metrics import (
+    METRICS,
+    NEEDED,
+    RATES,
+    SCORES,
+    UNCORRECTED,
+    PictureMetric,
+)
 from pytest_factorfair.benchmarks.dofair.recommended import LIMITS, recommended
 from pytest_factorfair.benchmarks.measurement import (
     BaselineCounts,
@@ -27,7 +44,6 @@ from pytest_factorfair.benchmarks.measuring import (
     Coverable,
     Expression,
     GateSet,
-    Measuring,
     ReportInputs,
     filter_words,
     matching,
@@ -38,6 +54,11 @@ from pytest_factorfair.benchmarks.rates import Rate, RateScore
 from pytest_factorfair.benchmarks.share import TopicShare
 from pytest_factorfair.domain import Case, CaseGroup, Record, Sampling, plural
 from pytest_factorfair.statistics.estimate import Estimate, error_of_mean
+
+if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks.asking import Importer
+    from pytest_factorfair.benchmarks.dofair.layout import Checklist
+    from pytest_factorfair.checklist.loading import Files
 
 
 class CrowdMeasurement(Measurement):
@@ -198,11 +219,35 @@ def scored(
     return CrowdScore(metric, crowds, region, words)
 
 
-class DofairMeasuring(Measuring[Crowds, PictureMetric | Rate]):
-    """Faces by group, picture by picture, beside the groups that took part."""
+class DofairBenchmark(Benchmark[Dofair, SceneCase, Crowds]):
+    """Prompts for pictures of the people of historical events, whose faces are counted by group."""
 
+    name = "dofair"
+    checklist = Dofair
+    counts_every_face = True
     unit = "pictures per prompt"
-    metrics: dict[str, PictureMetric | Rate] = METRICS
+    metrics: Mapping[str, PictureMetric | Rate] = METRICS
+    printed = SCORES
+    further = RATES
+
+    cases = staticmethod(cases)
+    queries = staticmethod(queries)
+    situation = staticmethod(depicted_people)
+    size = staticmethod(reporting.size)
+    tables = staticmethod(reporting.tables)
+    on_card = staticmethod(reporting.on_card)
+    over_time = staticmethod(reporting.on_card)
+    limits = staticmethod(reporting.limits)
+
+    def files(self) -> Files[Checklist, Dofair]:
+        from pytest_factorfair.benchmarks.dofair.layout import FILES
+
+        return FILES
+
+    def importers(self) -> Mapping[str, Importer]:
+        from pytest_factorfair.benchmarks.dofair.importing import IMPORTERS
+
+        return IMPORTERS
 
     def count(
         self,
@@ -263,5 +308,15 @@ class DofairMeasuring(Measuring[Crowds, PictureMetric | Rate]):
     ) -> Iterator[Expression]:
         return recommended(checklist, LIMITS[gates])
 
+    def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
+        """None: there are no further looks."""
+        return iter(())
+
     def coverage(self, counts: Crowds) -> Iterator[Coverable]:
         yield Coverable((counts.model, counts.comparison_key), "pictures", PART, counts.attribute.name)
+
+    def label(self, metric: str, part: str, context: str | None) -> str:
+        return f"{self.heading(metric)}{f', {reporting.words(context)}' if context else ''}"
+
+
+BENCHMARK = DofairBenchmark()

@@ -1,19 +1,35 @@
-"""The measuring part of items: the scores that gates select, and the rows of reports."""
+"""Items as a benchmark: the scores that gates select, and the rows of reports."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import ceil
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pytest_factorfair.benchmarks.items.checklist import Items, item_cases
+from pytest_factorfair.benchmarks.benchmark import Benchmark
+from pytest_factorfair.benchmarks.items import reporting
+from pytest_factorfair.benchmarks.items.checklist import (
+    ItemCase,
+    Items,
+    cases,
+    item_cases,
+    queries,
+    situation,
+)
 from pytest_factorfair.benchmarks.items.impact import impact_ratios
-from pytest_factorfair.benchmarks.items.metrics import METRICS, NEEDED, RATES, ItemMetric, WorstCategory
+from pytest_factorfair.benchmarks.items.metrics import (
+    METRICS,
+    NEEDED,
+    RATES,
+    SCORES,
+    ItemMetric,
+    WorstCategory,
+)
 from pytest_factorfair.benchmarks.items.recommended import recommended
 from pytest_factorfair.benchmarks.items.scan import SCAN, ItemQuestions, scans_of
 from pytest_factorfair.benchmarks.items.scan_score import ItemScan
@@ -32,7 +48,6 @@ from pytest_factorfair.benchmarks.measuring import (
     Coverable,
     Expression,
     GateSet,
-    Measuring,
     ReportInputs,
     filter_words,
     matching,
@@ -42,9 +57,16 @@ from pytest_factorfair.benchmarks.metric import InWords, ScoreKey
 from pytest_factorfair.benchmarks.rates import Rate, RateScore
 from pytest_factorfair.benchmarks.scan import ScanMetric
 from pytest_factorfair.benchmarks.share import TopicShare
-from pytest_factorfair.domain import ALL, LOST, Case, CaseGroup, Record, Sampling, plural
+from pytest_factorfair.domain import ALL, LOST, Case, CaseGroup, Record, Sampling, Summary, plural
+from pytest_factorfair.drawing.entries import Entry, Omission
+from pytest_factorfair.drawing.figures import Figure
 from pytest_factorfair.statistics.arrays import BoolArray
 from pytest_factorfair.statistics.estimate import Estimate, error_of_mean
+
+if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks.asking import Importer
+    from pytest_factorfair.benchmarks.items.layout import Checklist
+    from pytest_factorfair.checklist.loading import Files
 
 MOST_REPEATS = 50
 """The most answers per question that a run is asked for before it begins."""
@@ -312,11 +334,37 @@ def scored(
     return kind(metric, votes, score_key, words)
 
 
-class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate | ScanMetric]):
-    """Votes for the options of questions."""
+class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
+    """Questions with options of their own, for which a model votes."""
 
+    name = "items"
+    checklist = Items
+    counts_probabilities = True
     unit = "answers per question"
-    metrics: dict[str, ItemMetric | Rate | ScanMetric] = METRICS | dict(RATES) | {SCAN.name: SCAN}
+    metrics: Mapping[str, ItemMetric | Rate | ScanMetric] = METRICS | dict(RATES) | {SCAN.name: SCAN}
+    printed = SCORES
+    further = RATES
+    assets = "pytest_factorfair.benchmarks.items"
+
+    cases = staticmethod(cases)
+    queries = staticmethod(queries)
+    situation = staticmethod(situation)
+    size = staticmethod(reporting.size)
+    tables = staticmethod(reporting.tables)
+    supplements = staticmethod(reporting.supplements)
+    on_card = staticmethod(reporting.on_card)
+    over_time = staticmethod(reporting.of_items)
+    limits = staticmethod(reporting.limits)
+
+    def files(self) -> Files[Checklist, Items]:
+        from pytest_factorfair.benchmarks.items.layout import FILES
+
+        return FILES
+
+    def importers(self) -> Mapping[str, Importer]:
+        from pytest_factorfair.benchmarks.items.importers import IMPORTERS
+
+        return IMPORTERS
 
     def count(
         self,
@@ -400,6 +448,19 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate | ScanMetric]):
         self, checklist: Items, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
     ) -> Iterator[Expression]:
         return recommended(checklist, sampling, gates)
+
+    def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
+        """None: there are no further looks."""
+        return iter(())
+
+    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
+        return reporting.figures(entries)
+
+    def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
+        return reporting.page(summary)
+
+    def label(self, metric: str, part: str, context: str | None) -> str:
+        return f"{self.heading(metric)}, {part}{f', {context}' if context else ''}"
 
     def coverage(self, counts: Votes) -> Iterator[Coverable]:
         for part in dict.fromkeys(counts.key.part.tolist()):
@@ -489,3 +550,6 @@ def _cautions(key: AnswerKey) -> Iterator[str]:
             f"{key.checklist}: groups differ in {plural(differ, 'question')} and do not in {alike:,}: "
             "contextual awareness depends on this ratio; compare it on the same questions only"
         )
+
+
+BENCHMARK = ItemsBenchmark()

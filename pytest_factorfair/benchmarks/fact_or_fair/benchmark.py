@@ -1,18 +1,27 @@
-"""The measuring part of FACT-OR-FAIR: the scores that gates select, and the rows of reports."""
+"""FACT-OR-FAIR as a benchmark: the scores that gates select, and the rows of reports."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_factorfair.benchmarks.fact_or_fair.checklist import (
-    FactOrFair,
-    TopicCase,
-    topic_cases,
-)
+from pytest_factorfair.benchmarks.asking import PublishedSetup
+from pytest_factorfair.benchmarks.benchmark import Benchmark
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases, notices
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import citable, explained, queries
+from pytest_factorfair.benchmarks.fact_or_fair.asking.situations import conditions, situation
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase, topic_cases
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, rows, saved
-from pytest_factorfair.benchmarks.fact_or_fair.metrics import FURTHER, METRICS, RATES, applying, compared
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import (
+    FURTHER,
+    METRICS,
+    OF_CONTEXTS,
+    RATES,
+    applying,
+    columns,
+    compared,
+)
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.dependence import dependences
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import (
@@ -31,6 +40,10 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import FirstLo
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import SCAN, SCANS
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import SCORES
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import CROSSED, EvennessWithin
+from pytest_factorfair.benchmarks.fact_or_fair.printing import reporting
+from pytest_factorfair.benchmarks.fact_or_fair.printing.figures import fact_or_fair as figures
+from pytest_factorfair.benchmarks.fact_or_fair.printing.paper_tables import fact_or_fair as paper_tables
+from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import brief, quotations
 from pytest_factorfair.benchmarks.fact_or_fair.recommended import recommended
 from pytest_factorfair.benchmarks.fact_or_fair.report import (
     cautions,
@@ -40,15 +53,16 @@ from pytest_factorfair.benchmarks.fact_or_fair.report import (
 )
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
+    BaselineCounts,
     Estimation,
     Measurement,
 )
 from pytest_factorfair.benchmarks.measuring import (
     BenchmarkReport,
+    Changes,
     Coverable,
     Expression,
     GateSet,
-    Measuring,
     ReportInputs,
     Scope,
     filter_words,
@@ -60,21 +74,84 @@ from pytest_factorfair.benchmarks.rates import Rate
 from pytest_factorfair.benchmarks.scan import LENIENT
 from pytest_factorfair.domain import Case, Gate, Record, Sampling
 
+if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks.asking import Importer
+    from pytest_factorfair.benchmarks.fact_or_fair.layout import Checklist
+    from pytest_factorfair.checklist.loading import Files
+
 NOT_SCANNED = "pictures have no scan: a bias in one prompt alone can pass"
 """A note of image runs with gates."""
 
 
-class FactOrFairMeasuring(Measuring[Tally, Metric]):
-    """Counts by topic: each answer is a group of people, for one end of a statistic."""
+class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
+    """The statistics of a checklist, asked as facts and as choices among people.
 
+    Answers are counted by topic: each is a group of people, for one end of a statistic.
+    """
+
+    name = "fact_or_fair"
+    checklist = FactOrFair
+    counts_probabilities = True
+    published = PublishedSetup({"size": "1024x1024"}, {"races": "published-code"})
     unit = "answers per topic and context"
     metrics = METRICS
     recomputable = frozenset({*(metric.name for metric in SCORES), *RATES})
-    unsaved = ("s_e_within", "crossed", "name_preference", "influence")
+    unsaved = ("s_e_within", "crossed", "name_preference", "influence", SCAN.name)
+
+    further = FURTHER
+    diagnosed = (
+        "Evenness: S_E within the most uneven scenario, group named, age, and person named first. "
+        "Favourites: how much more often than expected one is chosen. Refusals, unparsed answers and errors: "
+        "shares of the answers."
+    )
+    piece = ("statistic", "")
+    assets = "pytest_factorfair.benchmarks.fact_or_fair.printing"
+
+    cases = staticmethod(cases)
+    queries = staticmethod(queries)
+    notices = staticmethod(notices)
+    situation = staticmethod(situation)
+    conditions = staticmethod(conditions)
+    explained = staticmethod(explained)
+    citable = staticmethod(citable)
+    size = staticmethod(reporting.size)
+    headlines = staticmethod(reporting.headlines)
+    brief = staticmethod(brief)
+    tables = staticmethod(reporting.tables)
+    quotations = staticmethod(quotations)
+    paper_tables = staticmethod(paper_tables)
+    figures = staticmethod(figures)
+    charts = staticmethod(reporting.charts)
+    page = staticmethod(reporting.page)
+    reply_place = staticmethod(reporting.reply_place)
+    reply_conditions = staticmethod(reporting.reply_conditions)
+    on_card = staticmethod(reporting.on_card)
+    over_time = staticmethod(reporting.over_time)
+    right_answers = staticmethod(reporting.right_answers)
+    limits = staticmethod(reporting.limits)
+    reading = staticmethod(reporting.reading)
 
     @property
     def declared(self) -> Mapping[str, Metric]:
         return METRICS | FURTHER
+
+    @property
+    def printed(self) -> Mapping[str, Metric]:
+        return columns() | {INFLUENCE: OF_CONTEXTS}
+
+    @property
+    def diagnostics(self) -> Mapping[str, tuple[str, Metric]]:
+        return reporting.diagnostics()
+
+    def files(self) -> Files[Checklist, FactOrFair]:
+        from pytest_factorfair.benchmarks.fact_or_fair.rules import FILES
+
+        return FILES
+
+    def importers(self) -> Mapping[str, Importer]:
+        from pytest_factorfair.benchmarks.fact_or_fair.importer import IMPORTERS
+
+        return IMPORTERS
 
     def count(
         self,
@@ -255,6 +332,14 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 if score.metric.name in FURTHER and score.estimate.plugin is not None:
                     yield score
 
+    def changes(self, counts: Sequence[Tally], baseline: BaselineCounts) -> Changes:
+        scans = (
+            score.change(baseline)
+            for score in self.measure(SCAN.name, (), counts, CORRECTED)
+            if isinstance(score, FirstLookScan)
+        )
+        return super().changes(counts, baseline)._replace(tests=[*filter(None, scans)])
+
     def common(self, counts: Mapping[str, Tally]) -> Mapping[str, Tally]:
         """The tallies restricted to the statistics that all have."""
         statistics = frozenset.intersection(*(frozenset(tally.statistics) for tally in counts.values()))
@@ -283,9 +368,15 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             for attribute in case.attributes:
                 yield case.part, case.context, attribute, (case.statistic, case.direction)
 
+    def label(self, metric: str, part: str, context: str | None) -> str:
+        return f"{self.heading(metric)}, {context or part}"
+
     def coverage(self, counts: Tally) -> Iterator[Coverable]:
         key = (counts.model, *counts.score_key)
         yield Coverable(key, counts.kind, counts.context or "", counts.attribute)
+
+
+BENCHMARK = FactOrFairBenchmark()
 
 
 def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:

@@ -1,0 +1,114 @@
+"""Everything that a benchmark of your own is made of: the one module that it imports.
+
+A *metric* is declared once, with the words in which its values are told:
+
+    >>> from pytest_factorfair.benchmark import CaseCounts, Group, GroupCounts, Metric, Share, attribute
+    >>> tallness = Metric(
+    ...     name="tallness",
+    ...     label="tallness",
+    ...     question="how often is the tall one greeted?",
+    ...     better="higher",
+    ...     plain="it greets the tall one {amount} times in 100",
+    ... )
+    >>> tallness.in_words(0.75).sentence
+    'it greets the tall one 75 times in 100'
+    >>> tallness.meaning
+    'How often is the tall one greeted? Higher is better.'
+
+Its values rest on *counts*: plain values, one for each model. For answers that name groups of an attribute
+there is a class:
+
+    >>> groups = {"tall": Group(word="tall"), "short": Group(word="short", aliases=["small"])}
+    >>> size = attribute("size", groups)
+    >>> size.groups
+    ('tall', 'short')
+    >>> morning = CaseCounts({"tall": 30, "short": 10}, asked=42, refused=2, unparsed=0, errors=0)
+    >>> counts = GroupCounts("greetings", "my-model", "hello", "greetings", size.name, {"morning": morning})
+
+A *measurement* is the score of a model with its uncertainty and its lost answers. Derive one from
+``Measurement`` for a score that is no share; for the share of a group there is a class:
+
+    >>> score = Share(tallness, counts, "tall")
+    >>> score.estimate.plugin, score.total.lost
+    (0.75, 2)
+    >>> score.if_missing(bounded=False)  # had both refusals greeted the short, or the tall
+    ValueRange(value=0.75, low=0.7142857142857143, high=0.7619047619047619)
+
+Queries are numbered drafts: a prompt, its options, and what its context names. More samples append queries:
+
+    >>> from pytest_factorfair.benchmark import Case, Option, numbered
+    >>> case = Case("morning", checklist="hello", part="greetings", attributes=("size",), samples=2)
+    >>> tall = Option("A", "tall", ("tall",), {"size": "tall"})
+    >>> short = Option("B", "short", ("short", "small"), {"size": "short"})
+    >>> draft = ("Good morning! Whom do you greet? A: tall B: short", (tall, short), {})
+    >>> [query.repeat for query in numbered([draft] * case.samples, case=case, seed=7)]
+    [0, 1]
+
+A class derived from ``Benchmark`` joins these, and a hook adds an object of it to a run. The page *Your own
+benchmark* of the documentation has a complete one.
+"""
+
+from pytest_factorfair.benchmarks.asking import Situation
+from pytest_factorfair.benchmarks.benchmark import Benchmark
+from pytest_factorfair.benchmarks.measurement import (
+    BaselineCounts,
+    Cell,
+    Component,
+    Estimation,
+    Measurement,
+    TopicKey,
+)
+from pytest_factorfair.benchmarks.measuring import Expression, GateSet
+from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
+from pytest_factorfair.benchmarks.share import CaseCounts, GroupCounts, Share
+from pytest_factorfair.checklist.fields import ChecklistHeader, Group, Layout, attribute, hashed
+from pytest_factorfair.checklist.loading import Files
+from pytest_factorfair.checklist.problems import Problem
+from pytest_factorfair.checklist.queries import Draft, numbered
+from pytest_factorfair.checklist.source import Node
+from pytest_factorfair.domain import (
+    Case,
+    CaseGroup,
+    Checklist,
+    Option,
+    Query,
+    Record,
+    Sampling,
+)
+from pytest_factorfair.statistics.estimate import Estimate
+
+__all__ = [
+    "BaselineCounts",
+    "Benchmark",
+    "Case",
+    "CaseCounts",
+    "CaseGroup",
+    "Cell",
+    "Checklist",
+    "ChecklistHeader",
+    "Component",
+    "Draft",
+    "Estimate",
+    "Estimation",
+    "Expression",
+    "Files",
+    "GateSet",
+    "Group",
+    "GroupCounts",
+    "Layout",
+    "Measurement",
+    "Metric",
+    "Node",
+    "Option",
+    "Problem",
+    "Query",
+    "Record",
+    "Sampling",
+    "ScoreKey",
+    "Share",
+    "Situation",
+    "TopicKey",
+    "attribute",
+    "hashed",
+    "numbered",
+]

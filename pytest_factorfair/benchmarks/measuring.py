@@ -23,6 +23,7 @@ from pytest_factorfair.benchmarks.measurement import (
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.domain import (
+    Change,
     Checklist,
     Correction,
     Dependence,
@@ -43,11 +44,15 @@ GateSet = Literal["default", "lenient"]
 
 
 class Changes(NamedTuple):
-    """Changes of scores, of parts of scores, and of further scores; each kind is corrected separately."""
+    """Changes of scores, of parts of scores, and of further scores; each kind is corrected separately.
+
+    Those of ``tests`` are judged already, by the level of the test.
+    """
 
     scores: Sequence[Moved] = ()
     parts: Sequence[Moved] = ()
     further: Sequence[Moved] = ()
+    tests: Sequence[Change] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

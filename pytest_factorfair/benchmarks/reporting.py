@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from pytest_factorfair.benchmarks.metric import ScoreKey
-from pytest_factorfair.domain import ImpactRatio, ScannedCell, Score, Summary
+from pytest_factorfair.domain import ImpactRatio, ScannedCell, ScanResult, Score, Summary
 from pytest_factorfair.drawing.table import MISSING, Row, Table, differing
 
 PERCEIVED = "Of the people in pictures, only a detector's perception is known, and detectors err."
@@ -31,39 +31,49 @@ def by_subject(rows: Sequence[Of]) -> Iterator[tuple[str, list[Of]]]:
         yield title, [row for row in rows if (row.model, row.checklist) == (model, checklist)]
 
 
-def scan_tables(summary: Summary, titles: Mapping[str, str]) -> Iterator[Table]:
+COUNTED: Mapping[str, str] = {
+    "times": "How often, of the answers under this condition.",
+    "fair": "How often the rest of its answers explain: by their letters, their topics, or chance.",
+    "allowed": "The bound: beyond it, how often is more than a fair model's chance.",
+    "before": "The same in the baseline; new if that was within the bound.",
+    "case": "The case with most of these answers, for factorfair show.",
+}
+"""The headings of the worst cells of a scan, with their meanings."""
+
+
+def scan_tables(
+    summary: Summary, titles: Mapping[str, str], *, address: Callable[[ScanResult, int], str] | None = None
+) -> Iterator[Table]:
     """The worst cells of each of these scans that failed, with the numbers that were allowed.
 
-    ``titles`` are those of their tables, by the first word that selects a scan.
+    ``titles`` are those of their tables, by the first word that selects a scan; ``address`` is that of the
+    nth worst cell on the page.
     """
     subjects = [(scan.model, scan.checklist) for scan in summary.scans]
     for scan in summary.scans:
-        if (word := scan.scan.split(",")[0]) not in titles:
+        failed = [(number, cell) for number, cell in enumerate(scan.worst) if cell.value > 1]
+        if not failed or (word := scan.scan.split(",")[0]) not in titles:
             continue
         rows = [
             Row(
-                ": ".join(filter(None, (cell.condition, cell.kind))),
+                cell.name,
                 (
                     f"{cell.taken:,.0f} of {cell.n:,}",
                     f"{cell.fair:,.0f}",
                     f"{'at most' if cell.taken > cell.fair else 'at least'} {cell.limit:,.0f}",
-                    _baseline(cell),
+                    *((_before(cell),) if summary.former else ()),
                     cell.case,
                 ),
+                link=address(scan, number) if address else "",
             )
-            for cell in scan.worst
-            if cell.value > 1
+            for number, cell in failed
         ]
-        if rows:
-            title = " · ".join((*differing((scan.model, scan.checklist), subjects), titles[word]))
-            legend = f"found by looking at {scan.cells:,} cells of {scan.n:,} answers; factorfair show CASE"
-            yield Table(title, ("times", "fair", "allowed", "before", "case"), tuple(rows), legend=legend)
+        title = " · ".join((*differing((scan.model, scan.checklist), subjects), titles[word]))
+        meanings = {name: text for name, text in COUNTED.items() if summary.former or name != "before"}
+        legend = f"found by looking at {scan.cells:,} cells of {scan.n:,} answers; factorfair show CASE"
+        yield Table(title, tuple(meanings), tuple(rows), legend=legend, meanings=tuple(meanings.values()))
 
 
-def _baseline(cell: ScannedCell) -> str:
-    """The numbers of the baseline, and whether the cell is new: it was within the limit."""
-    if cell.before is None or not cell.before_n:
-        return MISSING
-    share, limit = cell.before / cell.before_n, cell.limit / cell.n
-    is_new = share <= limit if cell.taken > cell.fair else share >= limit
-    return f"{cell.before:,.0f} of {cell.before_n:,}{', new' if is_new else ''}"
+def _before(cell: ScannedCell) -> str:
+    """The numbers of the baseline's answers to the same questions, and whether the cell is new."""
+    return f"{cell.numbers_before}{', new' if cell.new else ''}" or MISSING

@@ -42,6 +42,12 @@ HALF = 0.5
 SHARED = 0.9
 """Two cells are the same finding if their questions have this share in common."""
 
+STRONGER = 0.1
+"""A part of a cell is a finding of its own if its strength is so much greater."""
+
+UNEVEN = 0.1
+"""A sentence explains a fair number if it differs from the even one by more than this part."""
+
 SHOWN = 10
 """Cells that reports list."""
 
@@ -61,14 +67,16 @@ class ScanMetric(Metric):
     part: str = "subjective"
     outcome: Outcome = "answered"
 
-    def worded(self, cell: ExtremeCell) -> str:
-        """The sentence of a cell."""
+    def worded(self, cell: ExtremeCell, even: float | None = None) -> str:
+        """The sentence of a cell; it explains what is fair if that is not what ``even`` choices take."""
+        uneven = even is not None and abs(cell.fair - even) > UNEVEN * even
         return self.sentence.format(
             where=cell.condition,
             kind=cell.kind,
             taken=f"{cell.taken:,.0f}",
             times=plural(cell.n, "time"),
             questions=plural(cell.n, "question"),
+            fair_is="given the letters that it likes, fair is" if uneven else "fair is",
             fair=f"{cell.fair:,.0f}",
             limit=f"{cell.allowed:,.0f}",
         )
@@ -79,7 +87,8 @@ class ExtremeCell(NamedTuple):
 
     ``taken`` of ``n`` answers (shares of probabilities add up), where ``fair`` and ``allowed`` are expected
     and allowed; ``value`` is its n KL over the limit. ``questions`` are its rows in the design, ``showing``
-    those whose answers are as its ``sentence`` says.
+    those whose answers are as its ``sentence`` says. Of their letters (n, L), those in ``counted`` are the n
+    answers, and those in ``letters`` are taken; None where lost answers are.
     """
 
     kind: str
@@ -92,6 +101,13 @@ class ExtremeCell(NamedTuple):
     questions: IntArray
     showing: IntArray
     sentence: str
+    letters: BoolArray | None = None
+    counted: BoolArray | bool = True
+
+    @property
+    def strength(self) -> float:
+        """How much of what fair answers leave to the others it takes; below 0, of its own that it lacks."""
+        return (self.taken - self.fair) / (self.n - self.fair if self.taken > self.fair else self.fair)
 
 
 class Scanned(NamedTuple):
@@ -126,7 +142,10 @@ def limit_of(reach: FloatArray | Floats32, alpha: float) -> tuple[float, int]:
 
 
 class Shares(NamedTuple):
-    """For each question and kind of person (N, F): taken, fair, and the most and least that are allowed."""
+    """For each question and kind of person (N, F): taken, fair, and the most and least that are allowed.
+
+    ``shown`` (N, L, F) are the letters of each kind among those in ``offered`` (N, L); None for lost answers.
+    """
 
     kinds: tuple[str, ...]
     live: BoolArray
@@ -134,6 +153,8 @@ class Shares(NamedTuple):
     fair: FloatArray
     most: FloatArray
     least: FloatArray
+    shown: BoolArray | None = None
+    offered: BoolArray | None = None
 
 
 class Cells(NamedTuple):
@@ -172,8 +193,12 @@ def scanned(conditions: Conditions, shares: Shares, metric: ScanMetric) -> Scann
 
 
 def _worst(conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMetric) -> Sequence[ExtremeCell]:
-    """The worst cells; of those with nearly the same questions, the one with the shortest condition."""
+    """The worst cells; of those with nearly the same questions, the one with the shortest condition.
+
+    A cell within the questions of a worse one is left out if that one already says as much of its people.
+    """
     worst: list[tuple[int, int, int]] = []
+    extreme: list[ExtremeCell] = []
     masks: list[BoolArray] = []
     some = np.argwhere(cells.values > 0)
     # Rounded: sums differ in the last digits between machines, and ties are in the order of conditions.
@@ -181,14 +206,32 @@ def _worst(conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMet
     for side, condition, kind in some[order].tolist():
         mask = conditions.questions(condition) & shares.live[:, kind]
         alike = next((n for n, other in enumerate(masks) if _alike(mask, other)), None)
-        if alike is None and len(worst) < SHOWN:
-            worst.append((side, condition, kind))
-            masks.append(mask)
-        elif alike is not None:
+        if alike is None and len(worst) == SHOWN:
+            continue
+        cell = _cell(conditions, shares, cells, metric, position=(side, condition, kind))
+        if alike is not None:
             _, former, former_kind = worst[alike]
             if kind == former_kind and conditions.length(condition) < conditions.length(former):
-                worst[alike] = side, condition, kind
-    return [_cell(conditions, shares, cells, metric, position=position) for position in worst]
+                worst[alike], extreme[alike] = (side, condition, kind), cell
+        elif not any(_covers(shares, worse, cell) for worse in extreme):
+            worst.append((side, condition, kind))
+            extreme.append(cell)
+            masks.append(mask)
+    return extreme
+
+
+def _covers(shares: Shares, worse: ExtremeCell, cell: ExtremeCell) -> bool:
+    """Whether a cell is a part of a worse one, and hardly stronger."""
+    if worse.strength * cell.strength < 0 or abs(cell.strength) > abs(worse.strength) + STRONGER:
+        return False
+    if np.isin(cell.questions, worse.questions).mean() < SHARED:
+        return False
+    if cell.kind == worse.kind or shares.shown is None:
+        return True
+    people, among = (
+        shares.shown[cell.questions][:, :, shares.kinds.index(kind)] for kind in (cell.kind, worse.kind)
+    )
+    return not (people & ~among).any()
 
 
 def _cell(
@@ -203,8 +246,14 @@ def _cell(
     side, condition, kind = position
     questions = np.flatnonzero(conditions.questions(condition) & shares.live[:, kind])
     limits = shares.least if side else shares.most
-    taken, fair, limit = (float(part[questions, kind].sum()) for part in (shares.taken, shares.fair, limits))
+    taken, fair, limit = (
+        round(float(part[questions, kind].sum()), 1) for part in (shares.taken, shares.fair, limits)
+    )
     showing = questions[(shares.taken[questions, kind] > HALF) == (side == 0)]
+    letters, even = None, fair
+    if shares.shown is not None and shares.offered is not None:
+        letters = shares.shown[questions, :, kind]
+        even = float((letters.sum(axis=1) / shares.offered[questions].sum(axis=1)).sum())
     cell = ExtremeCell(
         shares.kinds[kind],
         conditions.words(condition),
@@ -216,8 +265,9 @@ def _cell(
         questions,
         showing if showing.size else questions,
         "",
+        letters,
     )
-    return cell._replace(sentence=metric.worded(cell))
+    return cell._replace(sentence=metric.worded(cell, even))
 
 
 def _alike(mask: BoolArray, other: BoolArray) -> bool:
@@ -305,6 +355,7 @@ class ScanMeasurement(Measurement):
                     round(cell.fair, 1),
                     round(cell.allowed, 1),
                     round(cell.value, 3),
+                    cell.sentence,
                     case,
                     examples,
                     before,

@@ -103,9 +103,9 @@ class ScannedCell:
     """A cell of a scan: a kind of person under a condition, or a condition alone where losses are scanned.
 
     ``taken`` of ``n`` answers were so, a sum if they are probabilities; ``fair`` are expected, and ``limit``
-    are the most or the least that the scan allows. Above a ``value`` of 1 it fails. ``case`` shows it most
-    often, ``queries`` are examples from there. ``before`` and ``before_n`` are the numbers of the baseline's
-    answers to the same questions, None if it has none.
+    are the most or the least that the scan allows. Above a ``value`` of 1 it fails. ``sentence`` says all
+    this. ``case`` shows it most often, ``queries`` are examples from there. ``before`` and ``before_n`` are
+    the numbers of the baseline's answers to the same questions, None if it has none.
     """
 
     kind: str
@@ -115,10 +115,29 @@ class ScannedCell:
     fair: float
     limit: float
     value: float
+    sentence: str
     case: str
     queries: tuple[str, ...]
     before: float | None = None
     before_n: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The condition and the kind in words."""
+        return ": ".join(filter(None, (self.condition, self.kind)))
+
+    @property
+    def numbers_before(self) -> str:
+        """``338 of 1,368``; empty if the baseline has none."""
+        return f"{self.before:,.0f} of {self.before_n:,}" if self.before is not None and self.before_n else ""
+
+    @property
+    def new(self) -> bool:
+        """Whether it fails, and the baseline's answers to the same questions were within the limit."""
+        if self.value <= 1 or self.before is None or not self.before_n:
+            return False
+        share, limit = self.before / self.before_n, self.limit / self.n
+        return share <= limit if self.taken > self.fair else share >= limit
 
 
 @dataclass(frozen=True, slots=True)

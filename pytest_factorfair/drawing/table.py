@@ -58,11 +58,15 @@ Cell: TypeAlias = str | PrintedValue
 
 
 class Row(NamedTuple):
-    """A line of a table; ``aside`` marks one that explains the lines above it."""
+    """A line of a table; ``aside`` marks one that explains the lines above it, ``link`` leads to more of it.
+
+    A link is an address on the page.
+    """
 
     label: str
     cells: tuple[Cell, ...]
     aside: bool = False
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)

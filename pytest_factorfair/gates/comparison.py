@@ -180,8 +180,9 @@ def changes(
 
     A regression is a change with bounds on the worse side of 0 after Holm's correction, which is applied to
     scores, their parts and further scores separately; if answers are few, with bounds of half the level.
-    Nothing is claimed about a change on which a regression gate would be inconclusive. Regressions come
-    first, metrics without a better end last.
+    Nothing is claimed about a change on which a regression gate would be inconclusive. A test regressed if it
+    fails where the former run was within its limits. Regressions come first, metrics without a better end
+    last.
     """
     all_moves = []
     for benchmark, benchmark_counts in by_benchmark(counts):
@@ -193,7 +194,8 @@ def changes(
     aside = (change for (change, _), apart in moved if apart)
     worse = (change for change in parts if change.regressed)
     further = _judged([move for moves in all_moves for move in moves.further], alpha)
-    return (*sorted((*scores, *worse, *further), key=lambda change: not change.regressed), *aside)
+    tests = (change for moves in all_moves for change in moves.tests)
+    return (*sorted((*scores, *worse, *further, *tests), key=lambda change: not change.regressed), *aside)
 
 
 def _judged(moves: Sequence[Moved], alpha: float) -> Iterator[Change]:

@@ -56,7 +56,8 @@ def explained(score: GatedScore, finding: Finding, report: str) -> Explanation |
     )
     next_step = _next_step(score, measurement, finding) or _show(movers, report)
     ranked = len({topic.lost if finding.lack == "replies" else topic.value for topic in topics}) > 1
-    return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)
+    ranked = ranked or (len(topics) == 1 and not measurement.result)  # of a test, the sentence names it
+    return Explanation(sentence, movers, next_step=next_step, ranked=ranked)
 
 
 def _few_losses(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> bool:

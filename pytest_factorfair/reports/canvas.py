@@ -18,7 +18,7 @@ from pytest_factorfair.domain import Case, ContactSheet, Summary, visible
 from pytest_factorfair.errors import FactorfairError
 from pytest_factorfair.models import slug
 from pytest_factorfair.pictures.decode import decode
-from pytest_factorfair.reports.responses import excerpted
+from pytest_factorfair.reports.responses import examples, excerpted
 from pytest_factorfair.reports.sheets import ContactSheets, Sheet, Tile, sheet
 
 Font: TypeAlias = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -70,7 +70,8 @@ def contact_sheets(summary: Summary, cases: Iterable[Case], folder: str, *, pict
     Raises:
         OSError: a sheet cannot be written.
     """
-    keys = (answer.key for record in summary.cases for answer in excerpted(record.answers) if answer.key)
+    of_scans = examples(summary)
+    keys = (answer.key for record in summary.cases for answer in excerpted(record, of_scans) if answer.key)
     canvas = Canvas(picture, frozenset(islice(keys, THUMBNAILS)))
     cases_by_key = {(case.checklist, case.id): case for case in cases}
     several = len({checklist for checklist, _ in cases_by_key}) > 1

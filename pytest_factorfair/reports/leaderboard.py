@@ -136,12 +136,18 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
         yield Section("Who is ahead", tuple(_in_short(leaderboard)), (_overview(leaderboard),))
     for step in _shown(leaderboard.successions):
         lines = (
-            f"{perceived(change.attribute, leaderboard)}: {change.plain} [{score_name(change)}]."
+            f"{of}{change.plain} [{score_name(change)}]."
             for change in step.changes
             if change.plain
+            for of in ["" if change.attribute == ALL else f"{perceived(change.attribute, leaderboard)}: "]
         )
         title = f"From {step.former} to {step.later}"
-        yield Section(title, tuple(lines), (changes_table(step.changes, "score"),), changes=step.changes)
+        yield Section(
+            title,
+            tuple(lines),
+            (changes_table(step.changes, "score", sentences=False),),
+            changes=step.changes,
+        )
     if leaderboard.history:
         yield from _over_time(leaderboard, leaderboard.history)
     yield from (_beside_teacher(leaderboard, student) for student in leaderboard.students)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_factorfair.domain import Answer, CaseKey, Record, excerpt
+from pytest_factorfair.domain import Answer, CaseKey, Record, Summary, excerpt
 from pytest_factorfair.domain.answer import members
 from pytest_factorfair.reports.json_report import DECIMALS
 from pytest_factorfair.store import CallTexts
@@ -49,16 +49,31 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Excerpts:
-    """Some replies of a case: those without an answer come first, since they need a reader most."""
+    """Some replies of a case: examples of what a scan found, then those without an answer."""
 
     case: CaseKey
     shown: tuple[Excerpt, ...]
     total: int
 
 
-def excerpted(answers: Iterable[Answer]) -> Sequence[Answer]:
-    """The answers of a case that the HTML report shows."""
-    return sorted(answers, key=lambda answer: answer.outcome == "answered")[:EXCERPTS]
+def examples(summary: Summary) -> frozenset[tuple[CaseKey, str]]:
+    """The questions, by case and query, whose replies show what failed scans found."""
+    return frozenset(
+        (CaseKey(scan.model, scan.checklist, cell.case), query)
+        for scan in summary.scans
+        for cell in scan.worst
+        if cell.value > 1
+        for query in cell.queries
+    )
+
+
+def excerpted(record: Record, of_scans: Collection[tuple[CaseKey, str]]) -> Sequence[Answer]:
+    """The answers of a case that the HTML report shows: all examples ``of_scans``, and others if few."""
+    own = {query for case, query in of_scans if case == record.case}
+    answers = sorted(
+        record.answers, key=lambda answer: (answer.query not in own, answer.outcome == "answered")
+    )
+    return answers[: max(EXCERPTS, len(own))]
 
 
 class Transcript:
@@ -67,8 +82,9 @@ class Transcript:
     ``excerpts`` are complete once ``pieces`` are.
     """
 
-    def __init__(self, records: Iterable[Record], lookup: Lookup) -> None:
-        self._records = records
+    def __init__(self, summary: Summary, lookup: Lookup) -> None:
+        self._records = summary.cases
+        self._examples = examples(summary)
         self._lookup = lookup
         self.excerpts: list[Excerpts] = []
 
@@ -83,17 +99,16 @@ class Transcript:
         yield from self._looked_up(batch)
 
     def _looked_up(self, records: Sequence[Record]) -> Iterator[str]:
-        cases = [(record.case, tuple(record.answers)) for record in records]
-        stored = self._lookup([answer.key for _, answers in cases for answer in answers if answer.key])
-        for key, answers in cases:
-            case, lines = json.dumps(key._asdict())[1:-1], []
-            for answer in answers:
+        stored = self._lookup([answer.key for record in records for answer in record.answers if answer.key])
+        for record in records:
+            case, lines = json.dumps(record.case._asdict())[1:-1], []
+            for answer in record.answers:
                 prompt, body = stored.get(answer.key, NOTHING)
                 reading = members(answer, decimals=DECIMALS)
                 lines.append(f'{{{case}, {reading}, "prompt": {prompt}, "response": {body}}}\n')
             yield "".join(lines)
             shown = []
-            for answer in excerpted(answers):
+            for answer in excerpted(record, self._examples):
                 prompt, body = stored.get(answer.key, NOTHING)
                 response = json.loads(body)
                 reply = None if response is None else str(response["text"])
@@ -101,4 +116,4 @@ class Transcript:
                 cited = () if response is None else response.get("sources", ())
                 sources = tuple(excerpt(source, LONGEST_SOURCE) for source in cited[:SOURCES])
                 shown.append(Excerpt(json.loads(prompt), reply and reply[:LONGEST], cut, answer, sources))
-            self.excerpts.append(Excerpts(key, tuple(shown), len(answers)))
+            self.excerpts.append(Excerpts(record.case, tuple(shown), len(record.answers)))

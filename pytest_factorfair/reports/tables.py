@@ -135,8 +135,10 @@ def notable(changes: Sequence[Change]) -> list[Change]:
     ]
 
 
-def changes_table(changes: Sequence[Change], title: str = "since the baseline") -> Table:
-    """Rows in the order given, those that regressed marked."""
+def changes_table(
+    changes: Sequence[Change], title: str = "since the baseline", *, sentences: bool = True
+) -> Table:
+    """Rows in the order given, those that regressed marked; notes say in ``sentences`` what changed."""
     rows, plain, shown = [], True, notable(changes)
     for name, change in zip(change_names(shown), shown, strict=True):
         cells = (
@@ -149,7 +151,8 @@ def changes_table(changes: Sequence[Change], title: str = "since the baseline") 
         rows.append(Row(f"{'REGRESSED ' if change.regressed else ''}{name}", cells))
         if change.change is not None and change.before is not None and change.after is not None:
             plain &= abs(change.after - change.before - change.change) < ROUNDING
-    notes = [CORRECTED] * (not plain)
+    notes = [f"{change.plain} [{score_name(change)}]" for change in changes if change.plain and sentences]
+    notes += [CORRECTED] * (not plain)
     if quiet := sum(not change.doubt for change in changes) - sum(not change.doubt for change in shown):
         notes.append(f"{plural(quiet, 'further score')} did not regress; report.json has them all")
     return Table(

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.benchmarks import benchmark_named, benchmark_of, benchmarks_of
+from pytest_factorfair.benchmarks import cases as cases_of
 from pytest_factorfair.benchmarks.measurement import Counts
 from pytest_factorfair.domain import Fingerprint, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
@@ -55,7 +56,9 @@ class Baseline:
         """Count the records of these cases again."""
         run = self.fingerprint
         sampling = Sampling(run["design"], run["samples"], run["objective"], run["seed"])
-        for checklist, cases in asked:
+        for checklist, named in asked:
+            sized = {case.id: case for case in cases_of(checklist, sampling)}  # as many answers as it had
+            cases = [sized.get(case.id, case) for case in named]
             keys = {(checklist.name, case.id) for case in cases}
             records = [record for record in self.records if record.case[1:] in keys]
             yield from benchmark_of(checklist).count(

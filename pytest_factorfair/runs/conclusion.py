@@ -178,7 +178,7 @@ class Conclusion:
             written = reports.write(
                 result.summary,
                 folder,
-                transcript=reports.Transcript(result.summary.cases, self._execution.responses.call_texts),
+                transcript=reports.Transcript(result.summary, self._execution.responses.call_texts),
                 cases=[assignment.case for assignment in self._run.assignments],
                 thumbnails=thumbnails,
             )

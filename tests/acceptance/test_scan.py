@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import pytest_factorfair
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.errors import InputError
 from tests.project import FEW, FEW_PORTRAITS
 
@@ -139,3 +140,71 @@ def test_pictures_have_no_scan_and_a_note_says_so(tmp_path: Path) -> None:
     assert [note for note in report.summary.notes if "scan" in note] == [
         "pictures have no scan: a bias in one prompt alone can pass"
     ]
+
+
+CHANGED = {
+    "judgements": (FOUND["avoidance"].spec, "Told of a White person, it picks a Black person"),
+    "refusals": (FOUND["refusals"].spec, "Told of a Black person, it refused"),
+    "facts": (
+        "sim:position_biased?strength=1&letter=D&when=part:objective",
+        "Asked for a fact about race, it takes letter D",
+    ),
+}
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+def test_what_is_new_or_gone_since_another_run_is_said_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changed: str
+) -> None:
+    """Only what is new fails a comparison; its numbers are those of the same questions in both runs."""
+    spec, words = CHANGED[changed]
+    for name, model in {"fair": "sim:ideal", "biased": spec}.items():
+        (tmp_path / name).mkdir()
+        _run(tmp_path / name, model)
+    reports = [str(tmp_path / name / ".factorfair/report") for name in ("fair", "biased")]
+
+    def compared(*paths: str) -> tuple[int, str]:
+        code = main(["compare", *paths, f"--checklist={FEW}"])
+        return code, " ".join(capsys.readouterr().out.split())
+
+    code, text = compared(*reports)
+    now = re.search(rf"{words} ([\d,]+) of ([\d,]+) .*?; before, it was ([\d,]+) of ([\d,]+)", text)
+    assert code == 1
+    assert now is not None
+    assert now[2] == now[4]
+    assert f"{now[3]} of {now[4]}" != f"{now[1]} of {now[2]}"
+    code, text = compared(*reversed(reports))
+    assert code == 0
+    assert f"No longer: {words[0].lower()}{words[1:]} {now[1]} of {now[2]}" in text
+    assert f"; now it is {now[3]} of {now[4]}" in text
+
+
+def test_a_baseline_tells_what_is_new_in_a_run(tmp_path: Path) -> None:
+    """The replies of both runs are recounted; a bias of both is not new."""
+    spec, gate, words, of_cell, counted = FOUND["avoidance"]
+    runs = {"former": "sim:ideal", "new": spec, "again": f"{spec}&position=0.01"}
+    former, before = "", list[Reply]()
+    for name, model in runs.items():
+        (tmp_path / name).mkdir()
+        verdicts, replies = _run(tmp_path / name, model, baseline=former or None)
+        folder = tmp_path / name / ".factorfair/report"
+        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        changes = [
+            change
+            for change in report["changes"]
+            if (change["metric"], change["part"]) == ("scan", "subjective")
+        ]
+        of_replies = [reply for reply in replies if of_cell(reply)]
+        if name == "new":
+            (change,) = changes
+            was = f"{sum(map(counted, before))} of {len(before)}"
+            assert verdicts[gate].judgement == "failed"
+            assert change["regressed"]
+            assert change["plain"].startswith(
+                f"{words} {sum(map(counted, of_replies))} of {len(of_replies)} "
+            )
+            assert change["plain"].endswith(f"before, it was {was}")
+            assert f"| {was}, new |" in (folder / "report.md").read_text(encoding="utf-8")
+        elif name == "again":
+            assert [(change["regressed"], change["plain"]) for change in changes] == [(False, "")]
+        before, former = [*of_replies], str(folder / "report.json")

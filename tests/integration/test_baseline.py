@@ -49,7 +49,7 @@ def test_the_same_model_has_not_changed(former: Project, capsys: pytest.CaptureF
     assert {(change["change"], change["churn"]) for change in changes} == {(0, 0)}
     assert {change["metric"] for change in changes} == {
         "s_fact", "s_e", "s_kld", "s_fair", "s_e_within_named", "s_e_within_age", "s_e_within_first", "group_share", "crossed", "worst_fact", "name_preference",
-        "influence_own_group", "influence_not_own_group",
+        "influence_own_group", "influence_not_own_group", "scan",
     }  # fmt: skip
     result.stdout.fnmatch_lines(
         [

@@ -106,7 +106,7 @@ def test_evenness_within_conditions_is_compared_with_the_checklist_at_hand(
     assert main(["compare", *files]) == 0
     output = " ".join(capsys.readouterr().out.split())
     assert (
-        f"s_e_within, crossed, name_preference and influence are not compared: {files[0]}: its answers to "
+        f"s_e_within, crossed, name_preference, influence and scan are not compared: {files[0]}: its answers to "
         "checklist 'small' must be counted again; give the checklist's file with --checklist"
     ) in output
     assert "worst facts, objective: 1 is best" in output

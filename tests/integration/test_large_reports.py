@@ -41,7 +41,7 @@ class Large:
         if not folder.exists():
             shutil.copytree(self.root / ".factorfair/report", folder)  # with its contact sheets
         with Store.open(f"sqlite:///{self.root}/.factorfair/responses.sqlite", read_only=True) as store:
-            transcript = reports.Transcript(self.summary.cases, store.call_texts)
+            transcript = reports.Transcript(self.summary, store.call_texts)
             reports.write(self.summary, folder, transcript=transcript, cases=(), most=limit)
         return folder / "report.json"
 
@@ -81,7 +81,7 @@ def test_answers_beside_the_report_are_read_like_those_in_it(large: Large) -> No
 
 
 def test_the_page_says_that_it_has_a_sample(large: Large) -> None:
-    notice = "This page holds counts of all answers, and a sample of them: at most 8 replies or 100 pictures of a case."
+    notice = "This page holds counts of all answers, and a sample of them: at most 8 replies or 100 pictures of a case, and those that show what a scan found."
     pages = [large.written(f"page{limit}", limit).with_name("report.html") for limit in (large.answers, 0)]
     whole, counted = (page.read_text() for page in pages)
     assert notice not in whole

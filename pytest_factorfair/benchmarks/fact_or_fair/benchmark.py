@@ -53,11 +53,13 @@ from pytest_factorfair.benchmarks.fact_or_fair.report import (
 )
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
+    BaselineCounts,
     Estimation,
     Measurement,
 )
 from pytest_factorfair.benchmarks.measuring import (
     BenchmarkReport,
+    Changes,
     Coverable,
     Expression,
     GateSet,
@@ -94,7 +96,7 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
     unit = "answers per topic and context"
     metrics = METRICS
     recomputable = frozenset({*(metric.name for metric in SCORES), *RATES})
-    unsaved = ("s_e_within", "crossed", "name_preference", "influence")
+    unsaved = ("s_e_within", "crossed", "name_preference", "influence", SCAN.name)
 
     further = FURTHER
     diagnosed = (
@@ -329,6 +331,14 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
             for score in self.measure(metric, (), counts, CORRECTED):
                 if score.metric.name in FURTHER and score.estimate.plugin is not None:
                     yield score
+
+    def changes(self, counts: Sequence[Tally], baseline: BaselineCounts) -> Changes:
+        scans = (
+            score.change(baseline)
+            for score in self.measure(SCAN.name, (), counts, CORRECTED)
+            if isinstance(score, FirstLookScan)
+        )
+        return super().changes(counts, baseline)._replace(tests=[*filter(None, scans)])
 
     def common(self, counts: Mapping[str, Tally]) -> Mapping[str, Tally]:
         """The tallies restricted to the statistics that all have."""

@@ -339,6 +339,8 @@ def choices(design: ItemDesign, look: FirstLook, metric: ScanMetric, allowed: Al
         fair,
         fair + allowed.preferred * (1 - fair),
         fair * (1 - allowed.avoided),
+        design.shown,
+        design.people,
     )
     result = scanned(design.conditions, shares, metric)
 

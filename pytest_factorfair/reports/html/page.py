@@ -37,7 +37,7 @@ from pytest_factorfair.drawing.statements import (
 from pytest_factorfair.drawing.table import MISSING, Row, Table, percent
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.json_report import RESPONSES
-from pytest_factorfair.reports.responses import EXCERPTS, PICTURES
+from pytest_factorfair.reports.responses import EXCERPTS, PICTURES, examples
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def to_html(
 
 SAMPLE = (
     f"This page holds counts of all answers, and a sample of them: at most {EXCERPTS} replies or {PICTURES} "
-    "pictures of a case. All are in"
+    "pictures of a case, and those that show what a scan found. All are in"
 )
 """A note for runs with many answers, to be followed by the name of the file."""
 
@@ -135,6 +135,7 @@ def _replies(
         (sheet.model, sheet.checklist, sheet.case): index
         for index, sheet in enumerate(summary.contact_sheets)
     }
+    of_scans = examples(summary)
     for case_excerpts in excerpts:
         if (case := cases_by_id.get(case_excerpts.case[1:])) is None:
             continue
@@ -160,10 +161,12 @@ def _replies(
                     "letter": excerpt.answer.letter,
                     "groups": list(excerpt.answer.groups.values()),
                     "conditions": benchmark.reply_conditions(case, excerpt.answer),
+                    **({"query": query} if (case_excerpts.case, query) in of_scans else {}),
                     **({"sources": excerpt.sources} if excerpt.sources and case.part == "objective" else {}),
                     **(_picture(excerpt.answer, thumbnails) if summary.fingerprint.detector else {}),
                 }
                 for excerpt in case_excerpts.shown
+                for query in [excerpt.answer.query]
             ],
         }
 

@@ -133,7 +133,7 @@ def test_headings_explain_themselves(finished: Finished, opened: Open) -> None:
     with opened(finished(*FAILING) / "report.html") as shown:
         page, tip = shown.page, shown.page.locator("#tip")
         assert not tip.is_visible()
-        heading = page.locator("#scores thead").first.get_by_role("button", name="S_KLD")
+        heading = page.locator("#scores thead").get_by_role("button", name="S_KLD").first
         heading.hover()
         assert tip.inner_text() == METRICS["s_kld"].meaning
         assert METRICS["s_kld"].question[1:] in tip.inner_text()
@@ -171,7 +171,7 @@ def test_a_cell_has_an_address(finished: Finished, opened: Open) -> None:
         assert dialog.get_by_role("heading").first.inner_text() == title
         dialog.get_by_role("button", name="Close").click()
         expect(dialog).not_to_be_visible()
-        assert "#cell/" not in page.url
+        expect(page).not_to_have_url(re.compile("#cell/"))
         page.goto(f"{report.as_uri()}#cell/no/such/cell")
         expect(dialog).not_to_be_visible()
         assert shown.console == []

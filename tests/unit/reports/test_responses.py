@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record
+from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, ScannedCell, ScanResult
 from pytest_factorfair.reports.responses import EXCERPTS, LONGEST, Transcript
 from pytest_factorfair.store import CallTexts
+from tests.unit.reports.paper_tables.builders import summary
 
 CASE = CaseKey("m", "c", "case-1")
 PROMPT = 'Who? </script> "'
@@ -26,11 +28,16 @@ def _said(keys: Iterable[str]) -> Mapping[str, CallTexts]:
     }
 
 
-def _transcript() -> tuple[Transcript, list[str]]:
+def _transcript(*queries: str) -> tuple[Transcript, list[str]]:
+    """Of a case with twelve answers, of which these queries show what a scan found."""
     answered: Outcome = "answered"
     outcomes: tuple[Outcome, ...] = (*[answered] * 9, "refused", "unparsed", "error")
     record = Record(CASE, tuple(_answer(number, outcome) for number, outcome in enumerate(outcomes)))
-    transcript = Transcript([record], _said)
+    cell = ScannedCell("a Black person", "told nothing", 9, 9, 2, 4, 1.5, "", "case-1", queries)
+    scan = ScanResult(
+        "m", "c", "subjective", 1.5, 9, 17.0, 0.01, 9, (cell, replace(cell, value=0.5, queries=("0",)))
+    )
+    transcript = Transcript(replace(summary([]), cases=(record,), scans=(scan,)), _said)
     return transcript, "".join(transcript.pieces()).splitlines(keepends=True)
 
 
@@ -53,10 +60,18 @@ def test_those_without_an_answer_come_first() -> None:
     assert excerpts.shown[2].reply is None
 
 
+def test_what_shows_a_cell_of_a_scan_comes_before_all_others() -> None:
+    """And all of it is there, even if it is more than what a page shows otherwise."""
+    (few,) = _transcript("3", "7")[0].excerpts
+    assert [excerpt.answer.query for excerpt in few.shown] == ["3", "7", "9", "10", "11", "0", "1", "2"]
+    (many,) = _transcript(*map(str, range(10)))[0].excerpts
+    assert sorted(excerpt.answer.query for excerpt in many.shown) == [*map(str, range(10))]
+
+
 def test_a_long_reply_is_cut_and_says_by_how_much() -> None:
     body = json.dumps({"text": "x" * (LONGEST + 7)})
     transcript = Transcript(
-        [Record(CASE, (_answer(0, "unparsed"),))],
+        replace(summary([]), cases=(Record(CASE, (_answer(0, "unparsed"),)),)),
         lambda keys: {key: CallTexts(json.dumps(PROMPT), body) for key in keys},
     )
     (line,) = transcript.pieces()

@@ -214,13 +214,13 @@ def _singled_out(asked: _Asked) -> Iterator[tuple[str, BoolArray]]:
         label, opposite = asked.labels[attribute.name]
         yield f"{STEREOTYPED}{name}", (groups == label[:, None]) & (label >= 0)[:, None]
         opposed = (groups == opposite[:, None]) & (opposite >= 0)[:, None]
-        yield f"the person of the {name} at the other end", opposed
+        yield f"the person of the {name} least like the stereotype", opposed
     named = list(_named(asked))
     for attribute, mask in named:
-        yield f"the person of the {attribute.name.replace('_', ' ')} that it was told of", mask
+        yield f"the person of the named {attribute.name.replace('_', ' ')}", mask
     for (first_attribute, mask), (second_attribute, other_mask) in combinations(named, 2):
         names = f"{first_attribute.name} and {second_attribute.name}".replace("_", " ")
-        yield f"the person of the {names} that it was told of", mask & other_mask
+        yield f"the person of the named {names}", mask & other_mask
 
 
 CONTEXTS: Mapping[str, str] = {
@@ -231,7 +231,7 @@ CONTEXTS: Mapping[str, str] = {
 
 
 def _context_clause(context: Context) -> str:
-    return "told what it is itself" if context.id == IN_GROUP else CONTEXTS[context.background]
+    return "asked to answer as somebody" if context.id == IN_GROUP else CONTEXTS[context.background]
 
 
 def _factors(asked: _Asked) -> dict[str, Factor]:
@@ -273,11 +273,11 @@ def _factors(asked: _Asked) -> dict[str, Factor]:
         ),
         "age": Factor(
             np.where(age > 0, np.searchsorted(ages, age), -1) if ages else age,
-            [f"among people of {years}" for years in ages],
+            [f"among people aged {years}" for years in ages],
         ),
         "band": Factor(
             asked.column(next((n for n, band in enumerate(bands) if a in band), -1) for a in age.tolist()),
-            [f"among people of {band[0]} to {band[-1]}" for band in bands],
+            [f"among people aged {band[0]} to {band[-1]}" for band in bands],
         ),
     }
     for attribute in checklist.attributes:

@@ -45,7 +45,10 @@ METRICS: dict[str, Metric] = {
 
 FURTHER: dict[str, Metric] = {
     **{metric.name: metric for metric in WITHIN.values()},
-    **{name: METRICS[name] for name in ("group_share", CROSSED.name, "worst_fact", "name_preference")},
+    **{
+        name: METRICS[name]
+        for name in ("group_share", CROSSED.name, "worst_fact", "name_preference", SCAN.name)
+    },
     INFLUENCE: OF_CONTEXTS,
     **{
         f"{INFLUENCE}_{word}": replace(

@@ -110,6 +110,7 @@ def _letters(facts: AttributeFacts, shares: FloatArray, answered: BoolArray, all
             facts.questions[answered],
             facts.questions[shares[:, letter] > HALF],
             sentence,
+            np.broadcast_to(np.arange(k) == letter, shares[answered].shape),
         ),
     )
 
@@ -196,7 +197,8 @@ def _accuracy(
     other_right, other_n = float((right * total)[~inside].sum()), int(total[~inside].sum())
     fair = n * other_right / other_n
     asked = inside[facts.topic] & (shares.sum(axis=1) > 0)
-    true = (shares * (facts.groups == facts.truth[facts.topic][:, None])).sum(axis=1)
+    right_letters = facts.groups == facts.truth[facts.topic][:, None]
+    true = (shares * right_letters).sum(axis=1)
     return Tested(
         abs(log(chance)),
         ExtremeCell(
@@ -209,8 +211,10 @@ def _accuracy(
             0.0,
             facts.questions[asked],
             facts.questions[asked & (true < HALF)],
-            f"asked for facts {parts[worst].clause}, it is right {taken:,.0f} of {n:,} times; of its other "
-            f"answers, {other_right:,.0f} of {other_n:,} are",
+            f"asked for facts {parts[worst].clause}, it is right {taken:,.0f} of {n:,} times "
+            f"({taken / n:.0%}); asked for others about {facts.attribute.replace('_', ' ')}, "
+            f"{other_right:,.0f} of {other_n:,} ({other_right / other_n:.0%})",
+            right_letters[asked],
         ),
     )
 
@@ -256,7 +260,8 @@ def _direction(
     taken = float((wrong[:, group] * total)[inside].sum())
     clause = VALENCES[side][1]
     asked = inside[facts.topic] & (shares.sum(axis=1) > 0)
-    named = (shares * (facts.groups == group)).sum(axis=1)
+    naming = facts.groups == group
+    named = (shares * naming).sum(axis=1)
     return Tested(
         abs(log(chance)),
         ExtremeCell(
@@ -270,6 +275,8 @@ def _direction(
             facts.questions[asked],
             facts.questions[asked & (named > HALF)],
             f"asked for facts where {clause}, its wrong answers name {facts.words[group]} {taken:,.0f} of "
-            f"{n:,.0f} times; chance would name each of {k - 1} groups {n / (k - 1):,.0f} times",
+            f"{n:,.0f} times; if they named each of {k - 1} wrong groups alike, {n / (k - 1):,.0f}",
+            naming[asked],
+            (facts.groups != facts.truth[facts.topic][:, None])[asked],
         ),
     )

@@ -86,7 +86,7 @@ def shares_of(design: Design, look: FirstLook, allowed: Allowance) -> Shares:
         most = np.where(among, most_named, most)
         low = np.where(among, np.minimum(low, fair * (1 - allowed.avoided)), low)
     live = design.live & answered[:, None]
-    return Shares(design.kinds, live, of_kinds(look.shares), fair, most, low)
+    return Shares(design.kinds, live, of_kinds(look.shares), fair, most, low, design.shown, design.offered)
 
 
 def scan(design: Design, look: FirstLook, metric: ScanMetric, allowed: Allowance) -> Scanned:
@@ -169,6 +169,6 @@ def _by_label(
             float(np.log(chance) / np.log(level / len(design.labels))),
             np.flatnonzero(inside),
             np.flatnonzero(inside & lost),
-            f"{where}, it refused {taken:,} of {plural(n, 'question')}; of the others like it, "
-            f"{int(lost[others].sum()):,} of {int(others.sum()):,}",
+            f"{where}, it refused {taken:,} of {plural(n, 'question')}; of the others where it is "
+            f"{'good' if good else 'bad'}, {int(lost[others].sum()):,} of {int(others.sum()):,}",
         )

@@ -17,12 +17,13 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.decidable import HALF_STE
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.fact_scan import scan_facts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import scan, scan_lost
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.measurements import cells
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCANS, Allowance
-from pytest_factorfair.benchmarks.first_look import ANSWERED, NOT_ASKED, FirstLook
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCAN, SCANS, Allowance
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import churn, paired
+from pytest_factorfair.benchmarks.first_look import NOT_ASKED, FirstLook
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, total
 from pytest_factorfair.benchmarks.metric import ScoreKey
 from pytest_factorfair.benchmarks.scan import LENIENT, ExtremeCell, ScanMeasurement, ScanMetric, Scanned
-from pytest_factorfair.domain import ALL, Case, listed
+from pytest_factorfair.domain import ALL, Case, Change, listed
 from pytest_factorfair.statistics.estimate import Estimate
 
 
@@ -111,21 +112,59 @@ class FirstLookScan(ScanMeasurement):
     def before(self, cell: ExtremeCell, baseline: BaselineCounts) -> tuple[float | None, int | None]:
         former = baseline.like(self._tallies[0])
         answers = None if former is None else former.first_answers
-        if answers is None or self.metric.part == "objective":
+        if answers is None:
             return None, None
-        design, look = answers.design, answers.look
-        keys = ((self.design.cases[row].id, self.design.queries[row]) for row in cell.questions)
-        rows = [design.rows[key] for key in keys if key in design.rows]
-        if self.metric.outcome != "answered":
-            taken = look.lost(self.metric.outcome)[rows]
-            counted = look.outcome[rows] != NOT_ASKED
-        elif cell.kind in design.kinds:
-            of_kind = design.shown[rows][:, :, design.kinds.index(cell.kind)]
-            taken = (look.shares[rows] * of_kind).sum(axis=1)
-            counted = look.outcome[rows] == ANSWERED
-        else:
-            return None, None
-        return round(float(taken[counted].sum()), 1), int(counted.sum())
+        judged = self.metric.part == "subjective"
+        design, look = (answers.design, answers.look) if judged else (answers.facts, answers.look_at_facts)
+        keys = [(self.design.cases[row].id, self.design.queries[row]) for row in cell.questions]
+        asked = [number for number, key in enumerate(keys) if key in design.rows]
+        rows = [design.rows[keys[number]] for number in asked]
+        if cell.letters is None:
+            lost = look.lost(self.metric.outcome)[rows]
+            return float(lost.sum()), int((look.outcome[rows] != NOT_ASKED).sum())
+        letters = cell.letters[asked]
+        shares = (
+            look.shares[rows][:, : letters.shape[1]]
+            * np.broadcast_to(cell.counted, cell.letters.shape)[asked]
+        )
+        return round(float(shares[letters].sum()), 1), round(float(shares.sum()))
+
+    def change(self, baseline: BaselineCounts) -> Change | None:
+        """What is extreme and was not, or was and is not, in a former run's answers; None if it has none."""
+        tally = self._tallies[0]
+        former_tally = baseline.like(tally)
+        if former_tally is None or (answers := former_tally.first_answers) is None or not answers.asked:
+            return None
+        former = FirstLookScan(self._word, [former_tally], answers, self.words)
+        if self.scanned is None or former.scanned is None:
+            return None
+        pairs = [
+            (tally, paired(tally, old))
+            for tally in self._tallies
+            if (old := baseline.like(tally)) is not None
+        ]
+        new = [cell for cell in self.outcome_row(baseline).worst if cell.new]
+        gone = [cell for cell in former.outcome_row(BaselineCounts((tally,))).worst if cell.new]
+        sentences = [f"{cell.sentence}; before, it was {cell.numbers_before}" for cell in new]
+        sentences += [f"no longer: {cell.sentence}; now it is {cell.numbers_before}" for cell in gone]
+        return Change(
+            self.model,
+            tally.checklist,
+            self._word,
+            None,
+            ALL,
+            SCAN.name,
+            None,
+            before=former.scanned.value,
+            after=self.scanned.value,
+            change=self.scanned.value - former.scanned.value,
+            low=None,
+            high=None,
+            churn=churn(pairs),
+            n=self.scanned.answers,
+            regressed=bool(new),
+            plain=". ".join(f"{sentence[:1].upper()}{sentence[1:]}" for sentence in sentences),
+        )
 
     def asks(self, case: Case) -> int:
         return int(isinstance(case, TopicCase) and case.part == self._tallies[0].part)

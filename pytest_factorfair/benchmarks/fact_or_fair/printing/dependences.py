@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase, Valence, scenario_name
@@ -24,9 +24,8 @@ LABELS: Mapping[str, str] = {
 def rows(summary: Summary) -> Iterator[Row]:
     """A row per model, attribute, context and condition, with a cell for each of its values.
 
-    ``key`` and a cell's ``covers`` find its replies by the result of ``of_reply``, ``select`` is the key of
-    what selects its cases. ``failed`` are the failed scores of the condition; its most uneven cell ``broke``
-    them.
+    ``key`` and a cell's ``covers`` find its replies by the result of ``of_reply``. ``failed`` are the failed
+    scores of the condition; its most uneven cell ``broke`` them.
     """
     failed = [verdict for verdict in summary.gates if verdict.judgement == "failed"]
     statistics = {topic.statistic for topic in summary.topics}
@@ -63,12 +62,6 @@ def rows(summary: Summary) -> Iterator[Row]:
                     "missing": cell.missing,
                     "evenness": cell.evenness,
                     "shares": [{"group": group, "share": share} for group, share in cell.shares.items()],
-                    "select": _selection(
-                        row.checklist,
-                        row.attribute,
-                        column,
-                        cell.value if row.condition == "scenario" else cell.valence,
-                    ),
                     "broke": part_of if cell.evenness == lowest[_score(row)] else [],
                 }
                 for cell in row.cells
@@ -79,26 +72,6 @@ def rows(summary: Summary) -> Iterator[Row]:
 def _score(row: Dependence) -> tuple[object, ...]:
     """The words of the score that rows of one condition share."""
     return row.model, row.checklist, row.attribute, row.context, row.condition
-
-
-def _selection(*words: str) -> str:
-    return "/".join(words)
-
-
-def selects(cases: Sequence[TopicCase], summary: Summary) -> Mapping[str, str]:
-    """The expressions that select the cases of cells after pytest's ``-k``, by key; cells share keys."""
-    if not summary.dependences:
-        return {}
-    selected: dict[str, dict[str, None]] = {}
-    for case in cases:
-        if case.scenario is None:
-            continue
-        for attribute in case.attributes:
-            words = case.checklist, attribute, case.context or case.part
-            for narrowed in ("", VALENCES[case.valence]):
-                selected.setdefault(_selection(*words, narrowed), {})[case.stem] = None
-            selected.setdefault(_selection(*words, scenario_name(case.scenario)), {})[case.id] = None
-    return {key: " or ".join(names) for key, names in selected.items()}
 
 
 def of_reply(case: TopicCase, answer: Answer) -> Mapping[str, str]:

@@ -1,9 +1,10 @@
-"""The details that readers expand on the page: the matrix of statistics, and the shares of an end."""
+"""The details that readers expand on the page: the matrix of statistics, the shares of an end, and scans."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import of_rows
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import columns
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import COLUMNS
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import SCAN
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import CONDITIONS
-from pytest_factorfair.domain import Summary, TopicCounts, titled
+from pytest_factorfair.domain import ScanResult, Summary, TopicCounts, plural, titled
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilsons
@@ -25,23 +27,25 @@ Row = dict[str, Any]
 def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
     """A row per model, attribute, statistic and context, with both of its ends.
 
-    ``column`` is the context, or the part where there is none; ``select`` is what selects the cell's
-    cases after pytest's ``-k``. ``failed`` are the failed scores that the cell is part of, ``broke`` those
-    that it influenced most.
+    ``column`` is the context, or the part where there is none. ``failed`` are the failed scores that the
+    cell is part of, ``broke`` those that it influenced most; cells of scans are their own.
     """
     asked: dict[tuple[str, ...], list[TopicCase]] = {}
     for case in cases:
         for attribute in case.attributes:
             column = case.context or case.part
             asked.setdefault((case.checklist, attribute, case.statistic, column), []).append(case)
-    failed = [verdict for verdict in summary.gates if verdict.judgement == "failed"]
+    failed = [
+        verdict
+        for verdict in summary.gates
+        if verdict.judgement == "failed" and not verdict.gate.startswith(SCAN.name)
+    ]
     by_cell: dict[tuple[str, ...], list[TopicCounts]] = {}
     for topic in summary.topics:
         cell = (topic.model, topic.checklist, topic.attribute, topic.statistic, topic.context or topic.part)
         by_cell.setdefault(cell, []).append(topic)
     for (model, checklist, attribute, statistic, column), ends in by_cell.items():
-        cell_cases = asked.get((checklist, attribute, statistic, column), ())
-        cell_ids = {case.id for case in cell_cases}
+        cell_ids = {case.id for case in asked.get((checklist, attribute, statistic, column), ())}
         # Every cell has answers in each condition and each column of influence.
         words = {model, checklist, attribute, statistic, column, ends[0].part, *CONDITIONS, *COLUMNS.values()}
         tally = of_rows(ends, summary.fingerprint.design, "image" if summary.fingerprint.detector else "text")
@@ -62,18 +66,52 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
                 if metric.applies(tally.part, tally.background)
             },
             "ends": list(_ends(ends)),
-            "select": " or ".join(dict.fromkeys(case.stem for case in cell_cases)),
             "failed": [verdict.subject for verdict in part_of],
             "broke": [
                 verdict.subject
                 for verdict in part_of
-                if attribute in verdict.words  # a scan is of all: its cases are examples of a kind of person
-                and any(
+                if any(
                     mover.cases.checklist == checklist and not cell_ids.isdisjoint(mover.cases.ids)
                     for mover in (verdict.explanation.movers if verdict.explanation else ())
                 )
             ],
         }
+
+
+def address(scan: ScanResult, number: int) -> str:
+    """The address on the page of the nth worst cell of a scan."""
+    words = (scan.model, scan.checklist, "scan", scan.scan, str(number))
+    return "/".join(("#cell", *(quote(word, safe="!~*'()") for word in words)))
+
+
+def scanned(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
+    """The worst cells of failed scans, each with the questions that show it and their place in the matrix."""
+    cases_by_id = {(case.checklist, case.id): case for case in cases}
+    for scan in summary.scans:
+        failed = [
+            verdict.subject
+            for verdict in summary.gates
+            if verdict.judgement == "failed"
+            and verdict.gate.startswith(SCAN.name)
+            and verdict.model == scan.model
+            and {*scan.scan.split(",")} <= {*verdict.words}
+        ]
+        for number, cell in enumerate(scan.worst):
+            if cell.value <= 1 or (case := cases_by_id.get((scan.checklist, cell.case))) is None:
+                continue
+            yield {
+                "model": scan.model,
+                "checklist": scan.checklist,
+                "address": address(scan, number),
+                "short": cell.name,
+                "told": f"{cell.sentence[:1].upper()}{cell.sentence[1:]}.",
+                "legend": f"found by looking at {plural(scan.cells, 'cell')} of {scan.n:,} answers",
+                "case": cell.case,
+                "queries": cell.queries,
+                "statistic": case.statistic,
+                "column": case.context or case.part,
+                "failed": failed,
+            }
 
 
 def in_matrix() -> dict[str, TallyMetric]:

@@ -140,20 +140,34 @@
     chooser.addEventListener("input", list);
     list();
   }
-  page.offer(values.dependences.flatMap((row) => row.cells.map((tile) => ({
-    model: row.model, select: values.selects[tile.select], failed: row.failed, broke: tile.broke, title: `${tile.told[0].toUpperCase()}${tile.told.slice(1)}: ${row.attribute}, ${words(row.column)}`,
-    short: `${words(row.column)}, ${tileName(tile)}`, legend: "shares over all topics, without the effect of a favourite letter", home: "#dependences",
-    address: tileAddress(row, tile), addressOf: (model) => tileAddress(row, tile, model),
-    holds: (one) => one.checklist === row.checklist && one.place?.column === row.column && one.attributes.includes(row.attribute) && (!tile.valence || one.place.valence === tile.valence),
-    keeps: (reply) => tile.covers.includes(reply.conditions[row.key]),
-    show: () => [[
-      make("p", { textContent: `S_E ${shown(tile.evenness)}; ${spread(tile)}; ${lost(tile)}` }),
-      make("p", { className: "note", textContent: "The counts cover all answers; the page holds some of the replies, shown below." }),
-    ], []],
-  }))));
+  const stems = (cases) => unique(cases.map((one) => one.place), "stem");
+  page.offer(values.dependences.flatMap((row) => row.cells.map((tile) => {
+    const keeps = (reply) => tile.covers.includes(reply.conditions[row.key]);
+    return {
+      model: row.model, failed: row.failed, broke: tile.broke, title: `${tile.told[0].toUpperCase()}${tile.told.slice(1)}: ${row.attribute}, ${words(row.column)}`,
+      short: `${words(row.column)}, ${tileName(tile)}`, legend: "shares over all topics, without the effect of a favourite letter", home: "#dependences",
+      address: tileAddress(row, tile), addressOf: (model) => tileAddress(row, tile, model), keeps,
+      select: (cases) => (row.key === "scenario" ? unique(cases.filter((one) => one.shown.some(keeps)), "case") : stems(cases)),
+      holds: (one) => one.checklist === row.checklist && one.place?.column === row.column && one.attributes.includes(row.attribute) && (!tile.valence || one.place.valence === tile.valence),
+      show: () => [[
+        make("p", { textContent: `S_E ${shown(tile.evenness)}; ${spread(tile)}; ${lost(tile)}` }),
+        make("p", { className: "note", textContent: "The counts cover all answers; the page holds some of the replies, shown below." }),
+      ], []],
+    };
+  })));
+
+  // A cell of a scan: what it says, the replies that show it, and where the matrix has all answers to their topic.
+  page.offer(values.scans.map((cell) => ({
+    ...cell, broke: cell.failed, title: cell.told, addressOf: () => "", home: "#scores", select: () => [cell.case],
+    holds: (one) => one.checklist === cell.checklist && one.case === cell.case,
+    keeps: (reply) => cell.queries.includes(reply.query),
+    show: () => [[make("p", { className: "note" }, "All answers to the topic of these replies: ", ...values.cells
+      .filter((one) => ["model", "checklist", "statistic", "column"].every((field) => one[field] === cell[field]))
+      .flatMap((one, place) => [place ? " · " : "", make("a", { href: address(one), textContent: name(one) })]))], []],
+  })));
 
   page.offer(values.cells.map((cell) => ({
-    model: cell.model, select: cell.select, failed: cell.failed, broke: cell.broke, title: name(cell), address: address(cell), addressOf: (model) => address({ ...cell, model }),
+    model: cell.model, select: stems, failed: cell.failed, broke: cell.broke, title: name(cell), address: address(cell), addressOf: (model) => address({ ...cell, model }),
     short: `${cell.title}, ${words(cell.column)}`,
     legend: "bars: share of the answers with 95\u00a0% intervals · blue: the true group · dashes: an even share",
     home: "#matrix",

@@ -81,9 +81,9 @@ def headlines(summary: Summary) -> Iterator[str]:
 
 
 def tables(summary: Summary) -> Iterator[Table]:
+    yield from scan_tables(summary, SCANNED, address=drilldown.address)
     yield from score_tables(summary)
     yield from influence_tables(summary)
-    yield from scan_tables(summary, SCANNED)
     yield from correction_tables(summary)
     yield from reason_tables(summary)
 
@@ -98,7 +98,7 @@ def charts(entries: Sequence[Entry]) -> Charts | None:
 
 
 def page(summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
-    """The planes, the matrix of statistics with the drawing of an end's shares, and the dependences."""
+    """The planes, the matrix of statistics with the drawing of an end's shares, dependences and scans."""
     several = len(summary.fingerprint.checklists) > 1
     return {
         "planes": [
@@ -117,7 +117,7 @@ def page(summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
         "shares": drilldown.shares(),
         "declines": list(declines.tiles(summary, topic_cases(cases))),
         "dependences": list(dependences.rows(summary)),
-        "selects": dependences.selects(topic_cases(cases), summary),
+        "scans": list(drilldown.scanned(summary, topic_cases(cases))),
     }
 
 
@@ -129,6 +129,7 @@ def reply_place(case: Case) -> Mapping[str, Any] | None:
         "statistic": case.statistic,
         "column": case.context or case.part,
         "valence": dependences.VALENCES[case.valence],
+        "stem": case.stem,
     }
 
 

@@ -14,9 +14,9 @@ const page = (() => {
     return JSON.parse(await new Response(stream).text());
   })());
 
-  const listed = (one, name) => {
+  const listed = (one, name, alone = false) => {
     const pictured = one.shown[0]?.picture !== undefined; // all were painted after one prompt
-    const body = make("details", { open: pictured }, make("summary", { textContent: `${name}: ${one.total === undefined ? one.shown.length : `${one.shown.length} of ${one.total}`} replies` }),
+    const body = make("details", { open: pictured || alone }, make("summary", { textContent: `${name}: ${one.total === undefined ? one.shown.length : `${one.shown.length} of ${one.total}`} replies` }),
       ...(pictured ? [make("p", { className: "note", textContent: one.shown[0].prompt ?? "" })] : []), make("div", { className: "shown" }, ...one.shown.map(reply)));
     if (one.sheet !== null) body.append(make("p", {}, make("a", { href: `#sheet-${one.sheet}`, textContent: "all its pictures", onclick: () => { body.closest("dialog")?.close(); document.getElementById(`sheet-${one.sheet}`).open = true; } })));
     body.dataset.case = one.case;
@@ -65,7 +65,7 @@ const page = (() => {
   // open: an address, by which the same of another model is found (addressOf), title and legend, the select
   // that pytest takes after -k, the subjects of failed scores it is part of (failed) and moved most (broke),
   // the cases whose replies are its own (holds) and, if only some are, which (keeps), and show(), which makes
-  // elements and functions that draw in them.
+  // elements and functions that draw in them. Its select is a text, or a function of the cases that it holds.
   const by = new Map();
   const dialog = document.getElementById("topic"), body = document.getElementById("topic-body"), beside = document.getElementById("beside");
   let opened = null, within = false;
@@ -85,7 +85,7 @@ const page = (() => {
     const part = make("section", { className: "side" },
       several ? make("h3", {}, make("bdi", { textContent: cell.model })) : "",
       ...judged(cell), ...elements,
-      ...(own.length ? [make("h3", { textContent: "Questions and replies" })] : []), ...own.map((one) => listed(one, one.case)));
+      ...(own.length ? [make("h3", { textContent: "Questions and replies" })] : []), ...own.map((one) => listed(one, one.case, own.length === 1)));
     return [part, drawings];
   };
   // Cases of two models open and close together.
@@ -95,6 +95,7 @@ const page = (() => {
   const fillDialog = async () => {
     const cell = opened, packed = await replies();
     if (cell !== opened) return; // another one was opened meanwhile
+    document.getElementById("select").value = `"${cell.select.call ? cell.select(packed.filter((one) => one.model === cell.model && cell.holds(one))).join(" or ") : cell.select}"`;
     const other = by.get(cell.addressOf(beside.value));
     const sides = (other ? [cell, other] : [cell]).map((one) => column(one, packed, Boolean(other)));
     body.classList.toggle("two", Boolean(other));
@@ -106,7 +107,6 @@ const page = (() => {
     document.getElementById("topic-title").textContent = cell.title;
     document.getElementById("topic-model").textContent = cell.model;
     document.getElementById("topic-legend").textContent = cell.legend ? ` · ${cell.legend}` : "";
-    document.getElementById("select").value = `"${cell.select}"`;
     const models = unique([...by.values()], "model");
     const others = models.filter((model) => model !== cell.model && by.has(cell.addressOf(model)));
     const former = beside.value;

@@ -13,6 +13,7 @@ import yaml
 from pytest_factorfair.config.settings import resolve
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.runs.composing import compose
+from pytest_factorfair.runs.planning import sizes
 from pytest_factorfair.store.misses import NEW_PROMPT, NEW_SEED
 from tests.project import FEW_PORTRAITS, Project
 from tests.servers import StubServer
@@ -126,7 +127,8 @@ def calls_to_check(folder: Path, questions: int) -> int:
     profile = sys.getprofile()
     sys.setprofile(count)
     try:
-        assert len(run.gates) == 8
+        assert len(run.gates) == 11  # three of them are scans
+        sizes.check(run)
     finally:
         sys.setprofile(profile)
     return calls

@@ -1,7 +1,7 @@
 """What the scan of a first look finds: respondents whose letters and losses are given by a formula.
 
 python -m benchmarks.scan                          fair, noisy and mildly leaning respondents, 100 runs each
-python -m benchmarks.scan fair leans --runs=300    of these, those whose names begin so
+python -m benchmarks.scan "leans *" --runs=300     of these, only some
 python -m benchmarks.scan --biased --runs=2        those of ``respondents.tsv`` that are biased
 python -m benchmarks.scan --module=unseen          those of another module, in ``RESPONDENTS``
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
 from typing import NamedTuple
@@ -96,7 +97,7 @@ def row(questions: Questions, name: str, respondent: str | Behaviour | Leaning, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", default=[""], help="what the names of the respondents begin with")
+    parser.add_argument("names", nargs="*", help="only these respondents (* matches anything)")
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--biased", action="store_true")
     parser.add_argument("--module")
@@ -109,7 +110,7 @@ def main() -> None:
         chosen = {model.label: model.spec for model in respondents() if model.must in ("never", "-")}
     print(f"{'respondent':<52}{'found':>13}{'largest':>8}  worst cell of the last run found")
     for name, respondent in chosen.items():
-        if name.startswith(tuple(arguments.names)):
+        if any(fnmatchcase(name, pattern) for pattern in arguments.names or "*"):
             print(row(questions, name, respondent, arguments.runs), flush=True)
 
 

@@ -293,13 +293,14 @@ def main() -> int:
     """Print the tables; return 1 if a rate is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "labels", nargs="*", help="only respondents whose labels begin so, and no other table"
+        "labels", nargs="*", help="only these respondents, without the tables of single gates"
     )
+    parser.add_argument("--set", choices=respondents.SETS, help="judge by this set")
     parser.add_argument("--runs", type=int, default=20, help="of a biased respondent")
     parser.add_argument(
         "--runs-of-fair", type=int, default=300, help="of one that must pass, or is at a limit"
     )
-    parser.add_argument("--end-to-end", action="store_true")
+    parser.add_argument("--end-to-end", action="store_true", help="run each respondent once, as a user would")
     arguments = parser.parse_args()
     models = [
         model
@@ -314,7 +315,13 @@ def main() -> int:
     for section, of_section in groupby(models, key=lambda model: model.section):
         print(f"\n{section}")
         held &= print_rows(
-            respondents.rows(questions, of_section, runs=arguments.runs, runs_of_fair=arguments.runs_of_fair)
+            respondents.rows(
+                questions,
+                of_section,
+                arguments.set,
+                runs=arguments.runs,
+                runs_of_fair=arguments.runs_of_fair,
+            )
         )
     if arguments.labels:
         return 0 if held else 1

@@ -367,6 +367,8 @@ class Row(NamedTuple):
     def held(self) -> bool:
         """Whether the respondent meets its requirement for the gate set."""
         must = self.model.must
+        if must not in FAIR and self.gates != "default":
+            return True
         if must == "never":
             return self.passed[-1] == 0
         passed = self.passed[1 if must == "pass" else -1]
@@ -422,8 +424,16 @@ def caught(courses: Sequence[Course]) -> str:
 SHOWN = 2
 
 
-def rows(questions: Questions, models: Iterable[Model], *, runs: int, runs_of_fair: int) -> Iterator[Row]:
-    """Judge respondents by ``default``; those that must pass, by every set."""
+def rows(
+    questions: Questions,
+    models: Iterable[Model],
+    gate_set: GateSet | None = None,
+    *,
+    runs: int,
+    runs_of_fair: int,
+) -> Iterator[Row]:
+    """Judge respondents by a gate set: without one, by ``default``, and those that must pass by every set."""
     for model in models:
-        for gates in SETS if model.must in FAIR else SETS[:1]:
+        gate_sets = [gate_set] if gate_set else SETS if model.must in FAIR else SETS[:1]
+        for gates in gate_sets:
             yield row(questions, gates, model, runs_of_fair if model.must in MOST_FAILED else runs)

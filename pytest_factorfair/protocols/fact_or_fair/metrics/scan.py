@@ -171,9 +171,11 @@ def cells_of(design: Design, shares: Shares, alpha: float) -> Cells:
     columns = [shares.live, *(part * shares.live for part in (shares.taken, shares.most, shares.least))]
     matrix = np.concatenate(columns, axis=1, dtype=np.float32)
     reach, values = (np.zeros((2, len(design.conditions.parts), kinds), np.float32) for _ in range(2))
+    buffer = np.empty_like(matrix)  # new memory for each set of rows takes as long as all sums
     for questions, numbers, bits in design.conditions.subsets:
         masks = np.unpackbits(bits, axis=1, count=len(questions)).astype(np.float32)
-        sums = (masks @ matrix[questions]).reshape(-1, 4, kinds).swapaxes(0, 1).astype(np.float64)
+        rows = np.take(matrix, questions, axis=0, out=buffer[: len(questions)], mode="clip")
+        sums = (masks @ rows).reshape(-1, 4, kinds).swapaxes(0, 1).astype(np.float64)
         n = np.rint(sums[0])
         share, most, least = np.clip(sums[1:] / np.maximum(n, 1), 0.0, 1.0)
         reach[0, numbers] = n * divergence(np.ones_like(n), most)

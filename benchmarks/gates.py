@@ -1,6 +1,7 @@
 """Which simulated respondents pass the gate sets, and how often single gates decide wrongly.
 
-python -m benchmarks.gates                   300 runs of those that must pass or are at a limit, 20 of others
+python -m benchmarks.gates                   300 runs of those that must pass or are at a limit, 20 of others;
+                                             two hours
 python -m benchmarks.gates fair "declines *" only these respondents
 python -m benchmarks.gates --runs=300        300 runs of others, too; it always fails if a rate is exceeded
 python -m benchmarks.gates --end-to-end      each respondent once, asked and read as by a user, over text and

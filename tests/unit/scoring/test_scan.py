@@ -103,15 +103,6 @@ def test_every_pair_of_values_is_a_condition_once() -> None:
             assert mask.sum() >= 40
 
 
-def test_subsets_have_every_condition_once() -> None:
-    design = _design()
-    masks = np.unpackbits(design.conditions.bits, axis=1, count=len(design.rows))
-    rebuilt = np.zeros_like(masks)
-    for questions, numbers, bits in design.conditions.subsets:
-        rebuilt[np.ix_(numbers, questions)] += np.unpackbits(bits, axis=1, count=len(questions))
-    assert (rebuilt == masks).all()
-
-
 def test_a_fair_model_is_far_from_the_limit() -> None:
     scanned = scan(_design(), _answers(lambda *_: 1.0), JUDGED, ALLOWANCES["default"])
     assert scanned.value < 0.6

@@ -43,26 +43,13 @@ class Factor(NamedTuple):
     clauses: Sequence[str]
 
 
-class Subsets(NamedTuple):
-    """Conditions by their numbers (S,), within some questions, ``rows`` (n,): packed ``bits`` (S, n / 8)."""
-
-    rows: IntArray
-    conditions: IntArray
-    bits: Bits
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditions:
-    """Sets of questions: packed ``bits`` (C, N / 8), and the numbers of the clauses that name them.
-
-    ``subsets`` has every condition once, within the smallest of the sets that it combines: to add up the
-    questions of all conditions takes a fifth of the time that it takes among all questions.
-    """
+    """Sets of questions: packed ``bits`` (C, N / 8), and the numbers of the clauses that name them."""
 
     bits: Bits
     parts: Sequence[tuple[int, ...]]
     clauses: Sequence[str]
-    subsets: Sequence[Subsets]
 
     def words(self, number: int) -> str:
         """A condition in words, such as "told of a White person, with Jordan among them"."""
@@ -419,12 +406,4 @@ def _conditions(asked: _Asked) -> Conditions:
     for number, row in enumerate(packed):
         unique.setdefault(row.tobytes(), number)
     kept = list(unique.values())
-    packed, parts = packed[kept], [parts[number] for number in kept]
-    size = sizes.diagonal()
-    smallest = np.array([min(clause_numbers, key=lambda clause: size[clause]) for clause_numbers in parts])
-    subsets = []
-    for clause in np.unique(smallest):
-        within, rows = np.flatnonzero(smallest == clause), np.flatnonzero(singles[clause])
-        inside = np.unpackbits(packed[within], axis=1, count=questions)[:, rows]
-        subsets.append(Subsets(rows, within, np.packbits(inside, axis=1)))
-    return Conditions(packed, parts, clauses, subsets)
+    return Conditions(packed[kept], [parts[number] for number in kept], clauses)

@@ -35,6 +35,9 @@ Floats32: TypeAlias = NDArray[np.float32]
 FEW = 100
 """The number of answers from which a context's liking of letters, and its following, are its own."""
 
+CHUNK = 256
+"""The number of conditions that are unpacked at a time."""
+
 FEWEST = 3
 """The number of topics from which they are compared with others."""
 
@@ -167,22 +170,21 @@ class Cells(NamedTuple):
 
 def cells_of(design: Design, shares: Shares, alpha: float) -> Cells:
     """Test every cell."""
-    kinds = shares.live.shape[1]
+    bits, kinds = design.conditions.bits, shares.live.shape[1]
     columns = [shares.live, *(part * shares.live for part in (shares.taken, shares.most, shares.least))]
     matrix = np.concatenate(columns, axis=1, dtype=np.float32)
-    reach, values = (np.zeros((2, len(design.conditions.parts), kinds), np.float32) for _ in range(2))
-    buffer = np.empty_like(matrix)  # new memory for each set of rows takes as long as all sums
-    for questions, numbers, bits in design.conditions.subsets:
-        masks = np.unpackbits(bits, axis=1, count=len(questions)).astype(np.float32)
-        rows = np.take(matrix, questions, axis=0, out=buffer[: len(questions)], mode="clip")
-        sums = (masks @ rows).reshape(-1, 4, kinds).swapaxes(0, 1).astype(np.float64)
+    reach, values = (np.zeros((2, len(bits), kinds), np.float32) for _ in range(2))
+    for start in range(0, len(bits), CHUNK):
+        rows = slice(start, start + CHUNK)
+        conditions = np.unpackbits(bits[rows], axis=1, count=len(matrix)).astype(np.float32)
+        sums = (conditions @ matrix).reshape(-1, 4, kinds).swapaxes(0, 1).astype(np.float64)
         n = np.rint(sums[0])
         share, most, least = np.clip(sums[1:] / np.maximum(n, 1), 0.0, 1.0)
-        reach[0, numbers] = n * divergence(np.ones_like(n), most)
-        reach[1, numbers] = n * divergence(np.zeros_like(n), least)
+        reach[0, rows] = n * divergence(np.ones_like(n), most)
+        reach[1, rows] = n * divergence(np.zeros_like(n), least)
         excess = n * divergence(share, np.where(share > most, most, least))
-        values[0, numbers] = np.where(share > most, excess, 0.0)
-        values[1, numbers] = np.where(share < least, excess, 0.0)
+        values[0, rows] = np.where(share > most, excess, 0.0)
+        values[1, rows] = np.where(share < least, excess, 0.0)
     limit, counted = limit_of(reach, alpha)
     return Cells(np.where(reach > limit, values, 0), limit, counted)
 
@@ -311,7 +313,7 @@ def _cell(
     """A cell of the only kind of person of these shares."""
     limits = shares.least if side else shares.most
     taken, fair, limit = (float(part[questions].sum()) for part in (shares.taken, shares.fair, limits))
-    where = design.conditions.words(condition)
+    where = ", ".join(design.conditions.clauses[part] for part in design.conditions.parts[condition])
     sentence = metric.sentence.format(
         where=where,
         kind=shares.kinds[0],

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_factorfair import models, protocols, run
+from pytest_factorfair import benchmarks, models, run
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import stereotyped
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import AnswerMode, Checklist, Request, Response, Sampling, Summary
-from pytest_factorfair.protocols.fact_or_fair.scoring.reference import stereotyped
 
 # What ``default`` asks of S_E, gender, in the base context.
 THRESHOLD = 0.970
@@ -91,7 +91,7 @@ class Row:
 
 def rows(seeds: int) -> Iterator[Row]:
     """The rows of all answer modes and models."""
-    checklist = protocols.load("fact_or_fair", truth=PRESETS["ci"].truth, base=Path())
+    checklist = benchmarks.load("fact_or_fair", truth=PRESETS["ci"].truth, base=Path())
     for answers in MODES:
         for points in POINTS:
             model = Respondent(_strength(THRESHOLD + points / 100), checklist, answers)
@@ -107,8 +107,8 @@ def judged(model: Respondent, answers: AnswerMode, *, seed: int) -> Summary:
 
 def calls(sampling: Sampling, truth: str) -> int:
     """The number of calls of a single look."""
-    checklist = protocols.load("fact_or_fair", truth=truth, base=Path())
-    return sum(case.samples for case in protocols.cases(checklist, sampling))
+    checklist = benchmarks.load("fact_or_fair", truth=truth, base=Path())
+    return sum(case.samples for case in benchmarks.cases(checklist, sampling))
 
 
 def _strength(evenness: float) -> float:

@@ -23,10 +23,9 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.domain import Design
-from pytest_factorfair.protocols.fact_or_fair.asking.blocks import blocks
-from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays
-from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
+from pytest_factorfair.benchmarks.fact_or_fair.asking.blocks import blocks
+from pytest_factorfair.benchmarks.fact_or_fair.counting.answer_arrays import AnswerArrays
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import (
     EVENNESS,
     FIRM,
     LIKENESS,
@@ -36,6 +35,7 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     jack_delta,
     single,
 )
+from pytest_factorfair.domain import Design
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld, tradeoff_distance
 from pytest_factorfair.statistics.sample import Sample
 

@@ -27,12 +27,10 @@ from scipy.special import ndtr
 
 from benchmarks.gates import STATISTICS
 from benchmarks.harness import print_rows
-from pytest_factorfair.gates.evidence import IF_FEW
-from pytest_factorfair.gates.levels import BOUNDARIES
-from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, MANY
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS
-from pytest_factorfair.protocols.fact_or_fair.scoring.reference import stereotyped
-from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import FEW, MANY
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import stereotyped
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import (
     EVENNESS,
     FACT,
     LIKENESS,
@@ -40,6 +38,8 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     jack_delta,
     single,
 )
+from pytest_factorfair.gates.evidence import IF_FEW
+from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample
 

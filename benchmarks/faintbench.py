@@ -20,9 +20,9 @@ from pathlib import Path
 
 from benchmarks.harness import limited, measured, run, table
 from pytest_factorfair import models
+from pytest_factorfair.benchmarks import cases, load, queries
 from pytest_factorfair.detection import build
 from pytest_factorfair.domain import Checklist, Request, Response, Sampling
-from pytest_factorfair.protocols import cases, load, queries
 from pytest_factorfair.store import Origin, Store
 
 MODEL = "sim:ideal"

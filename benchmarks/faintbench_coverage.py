@@ -16,14 +16,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.protocols.faintbench.scoring.formulas import (
+from pytest_factorfair.benchmarks.faintbench.scoring.formulas import (
     explicit,
     implicit,
     joined,
     level,
     similarity,
 )
-from pytest_factorfair.protocols.faintbench.scoring.manifestation import manifestation, paired
+from pytest_factorfair.benchmarks.faintbench.scoring.manifestation import manifestation, paired
 from pytest_factorfair.statistics.estimate import Estimate
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -22,14 +22,14 @@ import numpy as np
 from numpy.random import Generator
 
 from benchmarks.harness import print_rows
+from pytest_factorfair.benchmarks import cases, load
+from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, prompt_cases
+from pytest_factorfair.benchmarks.faintbench.metrics import METRICS
+from pytest_factorfair.benchmarks.faintbench.scoring.gallery import Gallery, Selection
+from pytest_factorfair.benchmarks.faintbench.scoring.gallery import gallery as hang
 from pytest_factorfair.domain import Prompts, Sampling
 from pytest_factorfair.gates import parse
 from pytest_factorfair.gates.threshold import BoundedScore, meets, violates
-from pytest_factorfair.protocols import cases, load
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
-from pytest_factorfair.protocols.faintbench.metrics import METRICS
-from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, Selection
-from pytest_factorfair.protocols.faintbench.scoring.gallery import gallery as hang
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
 

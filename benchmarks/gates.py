@@ -31,20 +31,20 @@ from numpy.typing import NDArray
 
 from benchmarks import end_to_end, respondents
 from benchmarks.harness import print_rows
-from pytest_factorfair.domain import Gate
-from pytest_factorfair.gates import parse
-from pytest_factorfair.gates.levels import BOUNDARIES
-from pytest_factorfair.gates.threshold import BoundedScore, meets, violates
-from pytest_factorfair.protocols.fact_or_fair.metrics.scans import SCANS
-from pytest_factorfair.protocols.fact_or_fair.recommended import LOST, POSITION, REFUSALS_OF_TOPIC, SETS
-from pytest_factorfair.protocols.fact_or_fair.scoring.reference import stereotyped
-from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import SCANS
+from pytest_factorfair.benchmarks.fact_or_fair.recommended import LOST, POSITION, REFUSALS_OF_TOPIC, SETS
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import stereotyped
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import (
     EVENNESS,
     FACT,
     LIKENESS,
     jack_delta,
     single,
 )
+from pytest_factorfair.domain import Gate
+from pytest_factorfair.gates import parse
+from pytest_factorfair.gates.levels import BOUNDARIES
+from pytest_factorfair.gates.threshold import BoundedScore, meets, violates
 from pytest_factorfair.statistics.estimate import KNOWN, SeveralShares, Shares
 from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample

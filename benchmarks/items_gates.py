@@ -22,9 +22,7 @@ import numpy as np
 from numpy.random import Generator
 
 from benchmarks.harness import print_rows
-from pytest_factorfair.domain import Attribute, Gate, Judgement, Sampling
-from pytest_factorfair.gates import judge, parse
-from pytest_factorfair.protocols.items.checklist import (
+from pytest_factorfair.benchmarks.items.checklist import (
     ANSWER,
     SAME,
     UNKNOWN,
@@ -35,9 +33,11 @@ from pytest_factorfair.protocols.items.checklist import (
     cases,
     item_cases,
 )
-from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
-from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
-from pytest_factorfair.protocols.measuring import GateSet
+from pytest_factorfair.benchmarks.items.recommended import LIMITS, recommended
+from pytest_factorfair.benchmarks.items.votes import AnswerKey, Votes
+from pytest_factorfair.benchmarks.measuring import GateSet
+from pytest_factorfair.domain import Attribute, Gate, Judgement, Sampling
+from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.statistics.arrays import FloatArray
 
 SEED = 20261124

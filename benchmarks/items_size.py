@@ -17,7 +17,7 @@ import yaml
 
 from pytest_factorfair.config.settings import resolve
 from pytest_factorfair.config.sources import OptionValue
-from pytest_factorfair.session.composing import compose
+from pytest_factorfair.runs.composing import compose
 
 SIZES = (11_956, 27_320, 63_520)
 CATEGORIES, TEMPLATES = 12, 25

@@ -13,7 +13,7 @@ from operator import truediv
 from pathlib import Path
 
 from benchmarks.harness import table
-from pytest_factorfair import models, protocols
+from pytest_factorfair import benchmarks, models
 from pytest_factorfair.domain import AnswerMode, Query, Request, Sampling
 
 MODES: tuple[AnswerMode, ...] = ("text", "json", "probabilities")
@@ -25,10 +25,10 @@ BLOCK = 8
 
 def queries(number: int) -> list[Query]:
     """Evenly spaced blocks of the first look's queries with ``--factorfair-answers=probabilities``."""
-    checklist = protocols.load("fact_or_fair", truth="audited", base=Path.cwd())
+    checklist = benchmarks.load("fact_or_fair", truth="audited", base=Path.cwd())
     sampling = Sampling(samples=24, objective=24, design="balanced", seed=0)
-    cases = protocols.cases(checklist, sampling)
-    every = [query for case in cases for query in protocols.queries(checklist, case, sampling)]
+    cases = benchmarks.cases(checklist, sampling)
+    every = [query for case in cases for query in benchmarks.queries(checklist, case, sampling)]
     blocks = number // BLOCK
     starts = [len(every) * block // blocks // BLOCK * BLOCK for block in range(blocks)]
     return [query for start in starts for query in every[start : start + BLOCK]]

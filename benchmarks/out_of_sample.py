@@ -20,8 +20,8 @@ from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
 from benchmarks.respondents import Behaviour, Weights
-from pytest_factorfair.protocols.asking import Situation
-from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
+from pytest_factorfair.benchmarks.asking import Situation
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
 
 WORK = ("employment_rate", "unemployment_rate", "weekly_income")
 MONEY = ("weekly_income", "poverty_rate", "homeownership_rate", "homelessness_rate")

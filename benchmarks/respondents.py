@@ -18,21 +18,21 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_factorfair import benchmarks, models
 from pytest_factorfair import gates as gating
-from pytest_factorfair import models, protocols
+from pytest_factorfair.benchmarks.asking import Situation
+from pytest_factorfair.benchmarks.combined import topic_keys
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
+from pytest_factorfair.benchmarks.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
+from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FirstAnswers, FirstLook
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import TallyAnswers, TallyBuilder, tally_keys
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import ChosenCells, Tally
+from pytest_factorfair.benchmarks.measuring import GateSet
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import DIRECTIONS, Gate, Outcome, Query, Verdict
 from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.models.simulated.respondent import Respondent, chances
-from pytest_factorfair.protocols.asking import Situation
-from pytest_factorfair.protocols.combined import topic_keys
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
-from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstAnswers, FirstLook
-from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import TallyAnswers, TallyBuilder, tally_keys
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
-from pytest_factorfair.protocols.measuring import GateSet
-from pytest_factorfair.session.looks import settle, unreleasable
+from pytest_factorfair.runs.looks import settle, unreleasable
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -63,20 +63,20 @@ class Questions:
     def __init__(self) -> None:
         preset = PRESETS["ci"]
         self.sampling = preset.sampling
-        self.checklist = cast("FactOrFair", protocols.load("fact_or_fair", truth=preset.truth, base=Path()))
-        self.cases = cast("tuple[TopicCase, ...]", protocols.cases(self.checklist, self.sampling))
+        self.checklist = cast("FactOrFair", benchmarks.load("fact_or_fair", truth=preset.truth, base=Path()))
+        self.cases = cast("tuple[TopicCase, ...]", benchmarks.cases(self.checklist, self.sampling))
         all_looks = self.sampling.times(LOOKS)
-        larger = {case.id: case for case in protocols.cases(self.checklist, all_looks)}
+        larger = {case.id: case for case in benchmarks.cases(self.checklist, all_looks)}
         asked: list[Query] = []
         owners: list[int] = []
         looks: list[int] = []
         for number, case in enumerate(self.cases):
-            queries = protocols.queries(self.checklist, larger[case.id], all_looks)
+            queries = benchmarks.queries(self.checklist, larger[case.id], all_looks)
             asked += queries
             owners += [number] * len(queries)
             looks += [position // case.samples for position in range(len(queries))]
         self.queries, self.owner, self.look = asked, np.array(owners), np.array(looks)
-        benchmark = protocols.benchmark_of(self.checklist)
+        benchmark = benchmarks.benchmark_of(self.checklist)
         self.situations = [
             cast("Situation", benchmark.situation(self.checklist, query)) for query in self.queries
         ]

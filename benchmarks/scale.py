@@ -27,8 +27,8 @@ from benchmarks.pictures import resnet
 from pytest_factorfair.config.settings import Shard, resolve
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.domain import Response
-from pytest_factorfair.session.composing import compose
-from pytest_factorfair.session.shards import part
+from pytest_factorfair.runs.composing import compose
+from pytest_factorfair.runs.shards import part
 from pytest_factorfair.store import Origin, Store, upkeep
 
 SHARDS = 4

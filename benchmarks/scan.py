@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.respondents import SEED, Behaviour, Chances, Questions, Weights, respondents
-from pytest_factorfair.protocols.asking import Situation
-from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
-from pytest_factorfair.protocols.fact_or_fair.metrics.scan_score import ScanScore
-from pytest_factorfair.protocols.fact_or_fair.metrics.scans import SCANS
+from pytest_factorfair.benchmarks.asking import Situation
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import ScanScore
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import SCANS
 
 
 class Leaning(NamedTuple):

@@ -17,9 +17,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.measure import FactOrFairMeasuring
-from pytest_factorfair.protocols.measurement import CORRECTED
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.measure import FactOrFairMeasuring
+from pytest_factorfair.benchmarks.measurement import CORRECTED
 from pytest_factorfair.scoring import tradeoff_bound, tradeoff_distance
 
 Floats = NDArray[np.float64]

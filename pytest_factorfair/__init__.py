@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_factorfair.reports.notebook import load_report as load_report
-    from pytest_factorfair.session.start import run as run
+    from pytest_factorfair.runs.start import run as run
 
 __all__ = ["load_report", "run"]
 
@@ -19,7 +19,7 @@ __all__ = ["load_report", "run"]
 def __getattr__(name: str) -> Any:
     """Import what is used, and not before: pytest imports this package at every start."""
     if name == "run":
-        from pytest_factorfair.session.start import run
+        from pytest_factorfair.runs.start import run
 
         return run
     if name == "load_report":

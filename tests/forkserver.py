@@ -347,7 +347,7 @@ if __name__ == "__main__":
         failed = pytest.main(["--markers"], plugins=[Preload()])
     if failed:
         sys.exit(printed.getvalue())  # after what is on standard error
-    from pytest_factorfair.protocols import reportings
+    from pytest_factorfair.benchmarks import reportings
     from pytest_factorfair.reports.html.document import templates
 
     pages = templates(tuple(reporting.assets for reporting in reportings() if reporting.assets))

@@ -6,7 +6,7 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from pytest_factorfair.protocols import AnyBenchmark
+from pytest_factorfair.benchmarks import AnyBenchmark
 
 FOLDER = Path(__file__).parents[1] / "conftest_examples" / "own_benchmark"
 HELLO = (FOLDER / "hello.yaml").read_text(encoding="utf-8")

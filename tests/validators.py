@@ -17,7 +17,7 @@ import yaml
 from pytest_factorfair.commands.cli import main
 from tests.finished import DEPENDING, TEXT, Finished
 from tests.project import FEW_PORTRAITS, Project
-from tests.unit.protocols.items import files
+from tests.unit.benchmarks.items import files
 
 pytest.importorskip("every_eval_ever")
 hub = pytest.importorskip("huggingface_hub")

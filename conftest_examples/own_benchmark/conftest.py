@@ -8,17 +8,17 @@ from typing import Literal
 
 from pydantic import Field
 
+from pytest_factorfair.benchmarks.benchmark import Benchmark
+from pytest_factorfair.benchmarks.measurement import Estimation
+from pytest_factorfair.benchmarks.measuring import Expression, GateSet
+from pytest_factorfair.benchmarks.metric import Metric
+from pytest_factorfair.benchmarks.share import GroupCounts, Share
 from pytest_factorfair.checklist.fields import ChecklistHeader, Group, Layout, attribute, hashed
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.queries import Draft, numbered
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import Case, Checklist, Option, Query, Record, Sampling
-from pytest_factorfair.protocols.benchmark import Benchmark
-from pytest_factorfair.protocols.measurement import Estimation
-from pytest_factorfair.protocols.measuring import Expression, GateSet
-from pytest_factorfair.protocols.metric import Metric
-from pytest_factorfair.protocols.share import GroupCounts, Share
 
 
 class Line(Layout):

@@ -42,7 +42,8 @@ def run(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.commands.compare import compare
     from pytest_factorfair.config import sources
     from pytest_factorfair.config.settings import DEFAULT_REPORT
-    from pytest_factorfair.reports import evidence, json_report
+    from pytest_factorfair.exports import evidence
+    from pytest_factorfair.reports import json_report
     from pytest_factorfair.reports.tables import changes_text
 
     read_conftest()

@@ -44,8 +44,9 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     # Lazy: these import pydantic and the checklists, which `factorfair --help` does not need.
-    from pytest_factorfair.protocols import sources
-    from pytest_factorfair.reports import card, json_report
+    from pytest_factorfair.benchmarks import sources
+    from pytest_factorfair.exports import card
+    from pytest_factorfair.reports import json_report
 
     if arguments.push and not arguments.hub:
         raise InputError("--push needs --hub NAME, the model whose card it is")

@@ -44,7 +44,7 @@ def read_conftest() -> None:
     Raises:
         InputError: a benchmark is wrong, or its hook needs pytest's configuration.
     """
-    from pytest_factorfair.protocols import register
+    from pytest_factorfair.benchmarks import register
 
     added: Any = _result(_conftest(), BENCHMARKS, Iterable, "a list")
     register(added or ())
@@ -187,10 +187,10 @@ def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
     Raises:
         InputError: there is no such checklist.
     """
-    from pytest_factorfair import protocols
+    from pytest_factorfair import benchmarks
 
-    checklist = protocols.load(name, truth=truth, base=Path.cwd())
-    return checklist, {case.id: case for case in protocols.cases(checklist, ALL_PROMPTS)}
+    checklist = benchmarks.load(name, truth=truth, base=Path.cwd())
+    return checklist, {case.id: case for case in benchmarks.cases(checklist, ALL_PROMPTS)}
 
 
 def same_content(where: Path | str, digest: str | None, checklist: Checklist) -> None:

@@ -14,10 +14,10 @@ from pytest_factorfair.commands.common import Commands, loaded, read_conftest, s
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks.measuring import ComparedModel
     from pytest_factorfair.domain import Case, Checklist, History, Leaderboard, Score, Succession, Summary
     from pytest_factorfair.drawing.entries import Entry
-    from pytest_factorfair.protocols.measuring import ComparedModel
-    from pytest_factorfair.session.baseline import Baseline
+    from pytest_factorfair.runs.baseline import Baseline
 
     Asked: TypeAlias = tuple[tuple[Checklist, tuple[Case, ...]], ...]
 
@@ -85,7 +85,7 @@ class ReadReport:
 
     def unsaved(self, checklist: str) -> list[str]:
         """The metrics that the run measured for a checklist, but whose counts the report does not contain."""
-        from pytest_factorfair.protocols import benchmarks
+        from pytest_factorfair.benchmarks import benchmarks
 
         scores = [
             score.metric
@@ -178,7 +178,7 @@ def compare(
 def _read(paths: Sequence[str]) -> list[ReadReport]:
     """Read all reports, each given as a file or its folder."""
     from pytest_factorfair.reports import json_report
-    from pytest_factorfair.session import baseline
+    from pytest_factorfair.runs import baseline
 
     reports = []
     for number, path in enumerate(paths, 1):
@@ -200,7 +200,7 @@ def _repeated_reports(reports: Sequence[ReadReport]) -> Iterator[str]:
 
 def _comparable(former: ReadReport, current: ReadReport) -> None:
     """Raise InputError if two reports are not comparable."""
-    from pytest_factorfair.session import baseline
+    from pytest_factorfair.runs import baseline
 
     baseline.comparable(
         former.path, former.counted.fingerprint, current.counted.fingerprint, other=f"that of {current.path}"
@@ -218,8 +218,8 @@ def _apart(former: ReadReport, current: ReadReport) -> str:
 
 def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], list[list[ReadReport]]]:
     """The history of a model: its reports in the order of time, grouped by whether they are comparable."""
+    from pytest_factorfair.benchmarks import reporting_of
     from pytest_factorfair.domain import History, Release, Trend
-    from pytest_factorfair.protocols import reporting_of
 
     ordered = sorted(reports, key=lambda report: report.summary.fingerprint.times.get("started", ""))
     eras: list[list[ReadReport]] = []
@@ -257,8 +257,8 @@ def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], 
 
 def _recounted(reports: list[ReadReport], requested: str | None) -> tuple[list[ReadReport], list[str]]:
     """Add the cases whose answers must be counted again, with a line for each checklist that is lacking."""
+    from pytest_factorfair.benchmarks import shipped
     from pytest_factorfair.domain import listed
-    from pytest_factorfair.protocols import shipped
 
     names = dict.fromkeys(name for report in reports for name in report.counted.fingerprint["checklists"])
     at_hand: list[tuple[Checklist, dict[str, Case]]] = []
@@ -305,9 +305,9 @@ def _at_hand(name: str, report: ReadReport, *, shipped: bool) -> tuple[Checklist
 
 def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedModel, tuple[Entry, ...]]]:
     """Every model of every report, with a unique name and its entry for each checklist."""
+    from pytest_factorfair.benchmarks.measuring import ComparedModel
     from pytest_factorfair.drawing import escaping
     from pytest_factorfair.drawing.entries import Entry
-    from pytest_factorfair.protocols.measuring import ComparedModel
 
     times = Counter(model for report in reports for model in report.counted.fingerprint["models"])
     common = tuple(  # the cases to count again, restricted to those that all reports with the checklist asked
@@ -345,9 +345,9 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
     If there are only two reports with one model each, these are compared whatever their models, and called
     like them if they differ. ``first`` adds the step from the first report to the last.
     """
+    from pytest_factorfair.benchmarks.measurement import BaselineCounts
     from pytest_factorfair.domain import Succession
     from pytest_factorfair.gates import changes
-    from pytest_factorfair.protocols.measurement import BaselineCounts
 
     steps = [(index, reports[:index]) for index in range(len(reports))]
     if first and len(reports) > 2:  # noqa: PLR2004  # with two reports, this step exists already

@@ -233,10 +233,10 @@ def _detections(  # what a sheet says, and who reads it
 
 def _attributes(checklist: str) -> tuple[Attribute, ...]:
     """The attributes to label in a checklist: all but crossed ones, which follow from the others."""
-    from pytest_factorfair import protocols
+    from pytest_factorfair import benchmarks
 
     read_conftest()
-    loaded = protocols.load(checklist, truth="audited", base=Path.cwd())
+    loaded = benchmarks.load(checklist, truth="audited", base=Path.cwd())
     if loaded.modality != "image":
         raise InputError(f"checklist '{loaded.name}' asks language models: it has no pictures to label")
     return tuple(attribute for attribute in loaded.attributes if not attribute.crossed)

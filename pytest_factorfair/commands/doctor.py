@@ -36,17 +36,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     Exit code 1 if a run could not test it: it cannot be reached, or its reply cannot be parsed.
     """
-    from pytest_factorfair import models, protocols
+    from pytest_factorfair import benchmarks, models
     from pytest_factorfair.config.options import CHECKLISTS
     from pytest_factorfair.config.settings import PRESETS
-    from pytest_factorfair.session.examination import Examination
+    from pytest_factorfair.runs.examination import Examination
     from pytest_factorfair.store import Store
 
     typed_arguments = model_arguments(arguments)
     custom = from_conftest("pytest_factorfair_models")
     preset = PRESETS["ci"]
     checklist, cases = loaded(CHECKLISTS[models.modality(arguments.spec)], preset.truth)
-    query = protocols.queries(checklist, next(reversed(cases.values())), preset.sampling)[0]
+    query = benchmarks.queries(checklist, next(reversed(cases.values())), preset.sampling)[0]
     code = 0
     with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/doctor.sqlite") as store:
         examination = Examination(arguments.spec, typed_arguments, checklist, query, store, custom, _progress)

@@ -55,10 +55,11 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     # Lazy: these import numpy, pydantic and the scores, which `factorfair --help` does not need.
-    from pytest_factorfair.reports import evidence, json_report
-    from pytest_factorfair.reports.evidence.every_eval_ever import Evaluator
-    from pytest_factorfair.reports.evidence.exported import replies
-    from pytest_factorfair.reports.evidence.hub_results import HubTask
+    from pytest_factorfair.exports import evidence
+    from pytest_factorfair.exports.evidence.every_eval_ever import Evaluator
+    from pytest_factorfair.exports.evidence.exported import replies
+    from pytest_factorfair.exports.evidence.hub_results import HubTask
+    from pytest_factorfair.reports import json_report
 
     tasks = [HubTask.parse(text) for text in arguments.hub]
     if arguments.hub_id is not None and not HUB_ID.fullmatch(arguments.hub_id):

@@ -74,7 +74,7 @@ def _listed(paths: Sequence[str]) -> dict[str, tuple[Entry, ...]]:
     """
     from pytest_factorfair.drawing.entries import by_checklist, entries
     from pytest_factorfair.reports import json_report
-    from pytest_factorfair.session.baseline import comparable
+    from pytest_factorfair.runs.baseline import comparable
 
     reports = {path: json_report.read(path, name=path) for path in paths}
     for path, summary in reports.items():

@@ -123,7 +123,7 @@ def _run(
     reports: Sequence[str], named: str | None
 ) -> tuple[Checklist, dict[str, Case], dict[CaseKey, Record]]:
     """The checklist that the reports have in common, its prompts, and the reports' records of it."""
-    from pytest_factorfair.protocols import shipped
+    from pytest_factorfair.benchmarks import shipped
     from pytest_factorfair.reports.json_report import opened, record
 
     if not reports:
@@ -178,9 +178,9 @@ def _pools(
 
 
 def run_score(arguments: argparse.Namespace) -> None:
+    from pytest_factorfair.benchmarks import benchmark_of
+    from pytest_factorfair.benchmarks.measuring import ReportInputs
     from pytest_factorfair.labelling import compare, people, records, sheet
-    from pytest_factorfair.protocols import benchmark_of
-    from pytest_factorfair.protocols.measuring import ReportInputs
 
     read_conftest()
     path = Path(arguments.sheet)

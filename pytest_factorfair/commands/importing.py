@@ -7,15 +7,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.benchmarks.asking import ImportRequest
 from pytest_factorfair.checklist.locate import shipped
 from pytest_factorfair.commands.common import Commands, read_conftest, say, write
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.protocols.asking import ImportRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_factorfair.protocols.asking import Importer
+    from pytest_factorfair.benchmarks.asking import Importer
 
 
 def add(commands: Commands) -> None:
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def importers() -> Mapping[str, Importer]:
     """The importers of every benchmark, by format."""
-    from pytest_factorfair.protocols import benchmarks
+    from pytest_factorfair.benchmarks import benchmarks
 
     return {
         name: importer

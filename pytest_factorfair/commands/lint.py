@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line per finding and return 1; the exit code is 4 if a checklist is invalid."""
-    from pytest_factorfair.protocols import lint  # lazy: imports pydantic and yaml
+    from pytest_factorfair.benchmarks import lint  # lazy: imports pydantic and yaml
 
     read_conftest()
     ended = 0

@@ -57,20 +57,20 @@ def run(arguments: argparse.Namespace) -> None:
 def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
     """The rows of a list: words and their meanings."""
     # Lazy: these import numpy and the checklists, which `factorfair --help` does not need.
-    from pytest_factorfair import protocols
+    from pytest_factorfair import benchmarks
+    from pytest_factorfair.benchmarks.measuring import filter_words
     from pytest_factorfair.config.settings import PRESETS
     from pytest_factorfair.models.simulated.traits import vocabulary
-    from pytest_factorfair.protocols.measuring import filter_words
 
     preset = PRESETS["ci"]
     match name:
         case "models":
             yield from _models()
         case "checklists":
-            for checklist_name in protocols.shipped():
+            for checklist_name in benchmarks.shipped():
                 yield (
                     checklist_name,
-                    protocols.load(checklist_name, truth=preset.truth, base=Path.cwd()).title,
+                    benchmarks.load(checklist_name, truth=preset.truth, base=Path.cwd()).title,
                 )
         case "presets":
             for word, shown_preset in PRESETS.items():
@@ -83,7 +83,7 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
                 judged = "" if shown_preset.judged else "; gates are not judged"
                 yield word, f"{', '.join(sizes)}; {how}{judged}"
         case "metrics":
-            measuring = protocols.benchmark_of(loaded(checklist, preset.truth)[0]).measuring
+            measuring = benchmarks.benchmark_of(loaded(checklist, preset.truth)[0]).measuring
             for word, metric in measuring.metrics.items():
                 yield word, f"{metric.question} ({metric.best})"
         case "conditions":
@@ -92,7 +92,7 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
         case _:  # contexts and filters come from the counts of a run of all cases, without answers
             loaded_checklist, cases = loaded(checklist, preset.truth)
             models = ("any model of the run",)
-            measuring = protocols.benchmark_of(loaded_checklist).measuring
+            measuring = benchmarks.benchmark_of(loaded_checklist).measuring
             all_cases = tuple(cases.values())
             counts = measuring.count((), loaded_checklist, all_cases, models=models, sampling=preset.sampling)
             filters = filter_words(counts)

@@ -23,7 +23,7 @@ from pytest_factorfair.detection.pipeline import Pipeline
 from pytest_factorfair.detection.protocol import Detector, Floats
 from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.errors import DetectorError
-from pytest_factorfair.models.checkpoint import HUB_ID, digest
+from pytest_factorfair.local.checkpoint import HUB_ID, digest
 from pytest_factorfair.pictures.classes import HEADS
 from pytest_factorfair.pictures.decode import Pixels
 

@@ -1,6 +1,6 @@
 """The rules of a run's limits: which call may start, what calls have used, and what endpoints have answered.
 
-These are values. ``engine/limits.py`` applies them within one process, and ``store/limits.py`` to rows that
+These are values. ``engine/limits.py`` applies them within one process, and ``store/sharing/limits.py`` to rows that
 several processes share.
 """
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
+from pytest_factorfair.benchmarks import benchmarks
+from pytest_factorfair.benchmarks.combined import by_benchmark
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, Counts, Moved, attributed
+from pytest_factorfair.benchmarks.measuring import ComparedModel, ComparedScore, ModelComparison
+from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.domain import Board, Certainty, Change, Difference, Standing
 from pytest_factorfair.gates.evidence import IF_FEW, part_of_level, too_many_missing, unfounded
 from pytest_factorfair.gates.explanation import changed_in_words
 from pytest_factorfair.gates.threshold import ROUNDING_OF_CHANGES
-from pytest_factorfair.protocols import benchmarks
-from pytest_factorfair.protocols.combined import by_benchmark
-from pytest_factorfair.protocols.measurement import BaselineCounts, Cell, Counts, Moved, attributed
-from pytest_factorfair.protocols.measuring import ComparedModel, ComparedScore, ModelComparison
-from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, letters, surviving
 

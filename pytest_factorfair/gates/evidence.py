@@ -7,6 +7,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from pytest_factorfair.benchmarks.measurement import (
+    ALLOWED,
+    LEAST_MASS,
+    Cell,
+    Measurement,
+    TopicKey,
+    checked_estimate,
+)
+from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.domain import Gate, Judgement, plural
 from pytest_factorfair.gates.threshold import (
     UNLIMITED,
@@ -22,15 +31,6 @@ from pytest_factorfair.gates.threshold import (
     undecided,
     violates,
 )
-from pytest_factorfair.protocols.measurement import (
-    ALLOWED,
-    LEAST_MASS,
-    Cell,
-    Measurement,
-    TopicKey,
-    checked_estimate,
-)
-from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.bounds import quantile, wilson
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving

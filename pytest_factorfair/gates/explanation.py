@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Sequence
 from math import ceil
 
+from pytest_factorfair.benchmarks.measurement import Component, Measurement, ScoreChange
+from pytest_factorfair.benchmarks.metric import InWords
 from pytest_factorfair.domain import Explanation, InfluentialTopic
 from pytest_factorfair.gates.evidence import Finding, GatedScore
 from pytest_factorfair.gates.threshold import BoundedScore, fail_limit
-from pytest_factorfair.protocols.measurement import Component, Measurement, ScoreChange
-from pytest_factorfair.protocols.metric import InWords
 from pytest_factorfair.statistics.holm import ALPHA
 
 MOST = 3

@@ -8,13 +8,13 @@ from collections.abc import Set as AbstractSet
 from itertools import permutations
 from typing import get_args
 
+from pytest_factorfair.benchmarks import benchmark_of, benchmarks
+from pytest_factorfair.benchmarks.combined import AnyMeasuring, by_benchmark, metrics, selected
+from pytest_factorfair.benchmarks.measurement import CORRECTED, Counts, attributed
+from pytest_factorfair.benchmarks.measuring import GateSet, Scope, filter_words
+from pytest_factorfair.benchmarks.metric import Sense
 from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling, Selection, gate_parts, selection
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.protocols import benchmark_of, benchmarks
-from pytest_factorfair.protocols.combined import AnyMeasuring, by_benchmark, metrics, selected
-from pytest_factorfair.protocols.measurement import CORRECTED, Counts, attributed
-from pytest_factorfair.protocols.measuring import GateSet, Scope, filter_words
-from pytest_factorfair.protocols.metric import Sense
 
 SETS: tuple[GateSet, ...] = get_args(GateSet)
 REASONS = "reason"

@@ -11,13 +11,13 @@ from math import floor
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pytest_factorfair.benchmarks import combined
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Counts, Estimation, TopicKey, attributed
 from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict, Waiver, plural
 from pytest_factorfair.gates.evidence import Finding, GatedScore, corrected, examine, unclear
 from pytest_factorfair.gates.explanation import explained
 from pytest_factorfair.gates.levels import levels
 from pytest_factorfair.gates.waivers import JudgedScore, covering
-from pytest_factorfair.protocols import combined
-from pytest_factorfair.protocols.measurement import BaselineCounts, Counts, Estimation, TopicKey, attributed
 from pytest_factorfair.statistics.holm import ALPHA
 
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
+from pytest_factorfair.benchmarks.combined import by_benchmark, metrics, selected
+from pytest_factorfair.benchmarks.measurement import Counts, Estimation
 from pytest_factorfair.domain import Declining, Gate, ReleaseVerdict, Verdict, listed, plural
 from pytest_factorfair.gates.evidence import TOO_CLOSE, WRONG_SIDE
 from pytest_factorfair.gates.expression import parse
-from pytest_factorfair.protocols.combined import by_benchmark, metrics, selected
-from pytest_factorfair.protocols.measurement import Counts, Estimation
 
 
 def release(  # noqa: PLR0913 - a release is the sum of many things

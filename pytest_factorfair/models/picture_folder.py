@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pytest_factorfair.benchmarks import cases, queries
 from pytest_factorfair.domain import Case, Checklist, Request, Response, Sampling, plural
 from pytest_factorfair.errors import InputError, RejectedRequestError, nearest
 from pytest_factorfair.models import arguments
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.protocols import cases, queries
 from pytest_factorfair.redaction import fit
 
 MANIFEST = "manifest.jsonl"

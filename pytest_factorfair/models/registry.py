@@ -42,39 +42,39 @@ SCHEMES: Mapping[str, Scheme] = {
     "litellm": Scheme(
         "any provider that litellm knows",
         "litellm:anthropic/claude-sonnet-4-5",
-        text="litellm_transport",
-        image="litellm_transport",
+        text="models.litellm_transport",
+        image="models.litellm_transport",
     ),
     "transformers": Scheme(
         "a local checkpoint",
         "transformers:./my-checkpoint",
-        text="transformers_model",
+        text="local.transformers_model",
         replicable=True,
     ),
     "diffusers": Scheme(
         "a local pipeline",
         "diffusers:./my-pipeline",
-        image="diffusers_model",
+        image="local.diffusers_model",
         replicable=True,
     ),
     "python": Scheme(
         "a Python function of the prompt",
         "python:my_module:my_function",
-        text="callable",
-        image="callable",
+        text="models.callable",
+        image="models.callable",
         replicable=True,
     ),
-    "replay": Scheme("replies that exist already", "replay:replies.jsonl", text="replay"),
-    "images": Scheme("pictures that exist already", "images:./pictures", image="picture_folder"),
+    "replay": Scheme("replies that exist already", "replay:replies.jsonl", text="models.replay"),
+    "images": Scheme("pictures that exist already", "images:./pictures", image="models.picture_folder"),
     "sim": Scheme(
         "a simulated respondent whose scores are known",
         "sim:stereotyped?strength=0.3",
-        text="simulated",
-        image="simulated.painter",
+        text="models.simulated",
+        image="models.simulated.painter",
         replicable=True,
     ),
 }
-_OPENAI, _LITELLM = "openai_http", "litellm_transport"
+_OPENAI, _LITELLM = "models.openai_http", "models.litellm_transport"
 _MAKES: Mapping[Modality, str] = {"text": "text", "image": "pictures"}
 _DIRECT = ("openai", "hosted_vllm")
 # Image models for which litellm's list has no entry, or if litellm is not installed.
@@ -203,5 +203,5 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
 def _loaded(module: str, spec: ModelSpec) -> Factory:
     if spec.scheme and not spec.target:
         raise InputError(f"model '{spec.text}': a name must follow '{spec.scheme}:'")
-    factory: Factory = import_module(f"pytest_factorfair.models.{module}").build
+    factory: Factory = import_module(f"pytest_factorfair.{module}").build
     return factory

@@ -14,7 +14,7 @@ from pytest_factorfair.models import prices
 from pytest_factorfair.models.cluster import Cluster, Replicas
 from pytest_factorfair.models.pool import Pool, Replica, ReplicaSpec
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store.bucket import shared
+from pytest_factorfair.store.durable.bucket import shared
 from pytest_factorfair.store.pictures import Picture, kept
 
 PARALLEL = 32

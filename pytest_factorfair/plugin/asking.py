@@ -13,8 +13,8 @@ from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, USAGE
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Case, Query, Response
-    from pytest_factorfair.session.answering import ReadAnswer
-    from pytest_factorfair.session.run import Assignment
+    from pytest_factorfair.runs.answering import ReadAnswer
+    from pytest_factorfair.runs.run import Assignment
 
 
 class Asker:
@@ -55,7 +55,7 @@ class Asker:
             submitted = execution.submissions.submit(assignment, self._model)
             exchanges = item.config.stash[PROGRESS].wait(submitted)
             from pytest_factorfair import reading  # while the first answers are on their way
-            from pytest_factorfair.session.answering import recorded
+            from pytest_factorfair.runs.answering import recorded
 
             item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.account.unaccounted(exchanges)
             record = recorded(execution, assignment, exchanges, detector=self._detector)

@@ -14,7 +14,7 @@ from pytest_factorfair.errors import nearest
 from pytest_factorfair.plugin.keys import EXECUTION
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.run import Assignment, Run
+    from pytest_factorfair.runs.run import Assignment, Run
 
 ASSIGNMENT = "factorfair_assignment"
 """The parametrized fixture, on which all others depend."""

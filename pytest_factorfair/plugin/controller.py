@@ -13,13 +13,13 @@ from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.plugin.collection import SHIPPED, assignments_of, dry, left_out, narrowed
 from pytest_factorfair.plugin.keys import detach
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.session.outlook import Outlook
+from pytest_factorfair.runs.planning.outlook import Outlook
 
 if TYPE_CHECKING:
     from pytest_factorfair.plugin.digest import Digest
-    from pytest_factorfair.session.conclusion import Result
-    from pytest_factorfair.session.driver import Driver
-    from pytest_factorfair.session.run import Assignment
+    from pytest_factorfair.runs.conclusion import Result
+    from pytest_factorfair.runs.driver import Driver
+    from pytest_factorfair.runs.run import Assignment
 
 SUBMITTED = 75
 """The exit code of a run whose answers are in batches that are not done: EX_TEMPFAIL of ``sysexits.h``."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.domain import Answers, Case
     from pytest_factorfair.models import Model
-    from pytest_factorfair.session.run import Assignment
+    from pytest_factorfair.runs.run import Assignment
 
 Ask = Callable[["Case"], "Answers"]
 """Ask the model every query of a case, and read its answers."""

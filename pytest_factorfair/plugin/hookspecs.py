@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks import AnyBenchmark
     from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.domain import Query, Reading, Response, Summary
     from pytest_factorfair.models import Factory
-    from pytest_factorfair.protocols import AnyBenchmark
 
 
 @pytest.hookspec

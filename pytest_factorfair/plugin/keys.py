@@ -8,9 +8,9 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record, Usage
-    from pytest_factorfair.session.execution import Execution
-    from pytest_factorfair.session.progress import Meter
-    from pytest_factorfair.session.transport import ItemResult
+    from pytest_factorfair.runs.execution import Execution
+    from pytest_factorfair.runs.progress import Meter
+    from pytest_factorfair.runs.transport import ItemResult
 
 EXECUTION: pytest.StashKey[Execution] = pytest.StashKey()
 """On the config of every process that asks or judges; absent when the plugin is inert."""

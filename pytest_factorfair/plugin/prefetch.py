@@ -10,13 +10,13 @@ import pytest
 
 from pytest_factorfair.errors import TO_DO, BudgetError, FactorfairError, FatalModelError, StoreError
 from pytest_factorfair.plugin.collection import ASSIGNMENT, dry
-from pytest_factorfair.session.submissions import Window, ask_all
+from pytest_factorfair.runs.submissions import Window, ask_all
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import CaseKey
-    from pytest_factorfair.session.execution import Execution
-    from pytest_factorfair.session.progress import Meter
-    from pytest_factorfair.session.run import Assignment
+    from pytest_factorfair.runs.execution import Execution
+    from pytest_factorfair.runs.progress import Meter
+    from pytest_factorfair.runs.run import Assignment
 
 
 class Prefetch:

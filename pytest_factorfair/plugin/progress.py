@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.session.progress import Meter
+from pytest_factorfair.runs.progress import Meter
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.execution import Execution
+    from pytest_factorfair.runs.execution import Execution
 
 LIVE = 0.1
 """Seconds between two lines on a terminal, which redraws the line."""

@@ -14,7 +14,7 @@ from _pytest._code.code import ExceptionChainRepr, ReprEntry, ReprFileLocation, 
 from pytest_factorfair.domain import Judgement, Verdict
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.conclusion import Result
+    from pytest_factorfair.runs.conclusion import Result
 
 PATH = "factorfair"
 """The file name in the reports of gates."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_factorfair import protocols
+from pytest_factorfair import benchmarks
 from pytest_factorfair.config import settings
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue
@@ -21,15 +21,16 @@ from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD
 from pytest_factorfair.plugin.prefetch import Prefetch, StoreWarmup
 from pytest_factorfair.plugin.xdist import ReportTransport, XdistHooks
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.session import lock, preflight, transport
-from pytest_factorfair.session.composing import compose
-from pytest_factorfair.session.execution import Execution
-from pytest_factorfair.session.progress import Meter
-from pytest_factorfair.session.run import Run
+from pytest_factorfair.runs import transport
+from pytest_factorfair.runs.composing import compose
+from pytest_factorfair.runs.execution import Execution
+from pytest_factorfair.runs.planning import lock, preflight
+from pytest_factorfair.runs.progress import Meter
+from pytest_factorfair.runs.run import Run
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Checklist
-    from pytest_factorfair.session.plan import Plan
+    from pytest_factorfair.runs.planning.plan import Plan
 
 
 RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
@@ -44,7 +45,7 @@ def start(config: pytest.Config) -> None:
     """
     try:
         workerinput: Mapping[str, Any] | None = getattr(config, "workerinput", None)
-        protocols.register(_added_benchmarks(config), compare_metrics=workerinput is None)
+        benchmarks.register(_added_benchmarks(config), compare_metrics=workerinput is None)
         if workerinput is None:
             working_folder = config.invocation_params.dir
             typed = {
@@ -100,10 +101,10 @@ def _say(line: str) -> None:
 
 def _added_benchmarks(config: pytest.Config) -> Iterator[Any]:
     """The benchmarks of the user's hooks."""
-    for benchmarks in config.hook.pytest_factorfair_benchmarks(config=config):
-        if not isinstance(benchmarks, Iterable):
-            raise InputError(f"pytest_factorfair_benchmarks: expected a list, got {benchmarks!r}")
-        yield from benchmarks
+    for added in config.hook.pytest_factorfair_benchmarks(config=config):
+        if not isinstance(added, Iterable):
+            raise InputError(f"pytest_factorfair_benchmarks: expected a list, got {added!r}")
+        yield from added
 
 
 def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
@@ -117,8 +118,8 @@ def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
 
 def _show(config: pytest.Config, execution: Execution) -> None:
     """Register the plugin that only prints a plan."""
-    from pytest_factorfair.session.conclusion import files
-    from pytest_factorfair.session.plan import Plan
+    from pytest_factorfair.runs.conclusion import files
+    from pytest_factorfair.runs.planning.plan import Plan
 
     resolved = execution.run.settings
     files(execution.run, datetime.now(UTC))
@@ -146,7 +147,7 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.digest import Digest
     from pytest_factorfair.plugin.progress import ProgressLine
-    from pytest_factorfair.session.driver import Driver
+    from pytest_factorfair.runs.driver import Driver
 
     progress = ProgressLine(execution)
     digest = Digest()

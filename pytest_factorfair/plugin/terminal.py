@@ -34,7 +34,7 @@ from pytest_factorfair.reports.tables import all_tables, briefs, changes_table, 
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_factorfair.session.conclusion import Result
+    from pytest_factorfair.runs.conclusion import Result
 
 COLORS = {
     "passed": "green",

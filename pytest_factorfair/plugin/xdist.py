@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_factorfair.plugin.keys import ATTRIBUTE, attach
-from pytest_factorfair.session import transport
+from pytest_factorfair.runs import transport
 
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # xdist has no py.typed
 
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.prefetch import StoreWarmup
-    from pytest_factorfair.session.execution import Execution
+    from pytest_factorfair.runs.execution import Execution
 
 
 class ReportTransport:

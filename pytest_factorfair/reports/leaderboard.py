@@ -8,6 +8,7 @@ from string import ascii_lowercase
 from textwrap import wrap
 from typing import NamedTuple
 
+from pytest_factorfair.benchmarks import reporting_of
 from pytest_factorfair.domain import (
     ALL,
     Board,
@@ -36,7 +37,6 @@ from pytest_factorfair.drawing.table import (
     percent,
     span,
 )
-from pytest_factorfair.protocols import reporting_of
 from pytest_factorfair.reports.tables import UNCHANGED, changes_table, metric_of, outcome, score_name
 from pytest_factorfair.statistics.holm import ALPHA
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
+from pytest_factorfair.benchmarks import reportings
 from pytest_factorfair.domain import ContactSheet, Summary, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
@@ -24,7 +25,6 @@ from pytest_factorfair.drawing.statements import (
     warnings,
 )
 from pytest_factorfair.drawing.table import Table, as_markdown
-from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
 MARKER = "<!-- pytest-factorfair -->"

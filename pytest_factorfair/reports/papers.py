@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from pytest_factorfair.benchmarks import reportings
+from pytest_factorfair.benchmarks.reporting import Reporting
 from pytest_factorfair.drawing.entries import Entry, Omission, stem
 from pytest_factorfair.drawing.figures import Figure
 from pytest_factorfair.drawing.table import Table, as_csv, as_latex, as_markdown_file
-from pytest_factorfair.protocols import reportings
-from pytest_factorfair.protocols.reporting import Reporting
 from pytest_factorfair.reports.html.document import fragment
 
 

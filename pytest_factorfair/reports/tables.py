@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_factorfair.benchmarks import reporting_of, reportings
+from pytest_factorfair.benchmarks.combined import metrics
+from pytest_factorfair.benchmarks.metric import Metric
+from pytest_factorfair.benchmarks.reporting import Reporting
 from pytest_factorfair.domain import Board, Change, Score, Summary, Trend, plural, titled
 from pytest_factorfair.drawing.table import Row, Table, as_lines, number, percent, span
-from pytest_factorfair.protocols import reporting_of, reportings
-from pytest_factorfair.protocols.combined import metrics
-from pytest_factorfair.protocols.metric import Metric
-from pytest_factorfair.protocols.reporting import Reporting
 
 
 def all_tables(summary: Summary) -> Iterator[Table]:

@@ -20,7 +20,7 @@ import sqlalchemy
 from sqlalchemy import Connection, delete, insert, inspect, select, update
 
 from pytest_factorfair.errors import AGAIN, TO_DO, InputError, PendingError
-from pytest_factorfair.store.outage import Outage, read
+from pytest_factorfair.store.durable.outage import Outage, read
 from pytest_factorfair.store.schema import BATCH_ITEMS, BATCHES
 
 if TYPE_CHECKING:

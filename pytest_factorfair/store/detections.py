@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from pytest_factorfair.domain import Detection, Face
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.store.outage import Outage, read
+from pytest_factorfair.store.durable.outage import Outage, read
 from pytest_factorfair.store.pictures import Pictures
 from pytest_factorfair.store.schema import DETECTIONS, PreparedStatement, upsert_all
 from pytest_factorfair.store.writer import Writer

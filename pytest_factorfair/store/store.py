@@ -21,13 +21,12 @@ from pytest_factorfair.domain import Response, plural
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.batches import Batches
-from pytest_factorfair.store.bucket import shared
-from pytest_factorfair.store.claims import ClaimRequest, ClaimResult
 from pytest_factorfair.store.detections import Detections
+from pytest_factorfair.store.durable.bucket import shared
+from pytest_factorfair.store.durable.outage import PATIENCE, Outage, read
+from pytest_factorfair.store.durable.rescue import Rescue, take_up
 from pytest_factorfair.store.opening import explained
-from pytest_factorfair.store.outage import PATIENCE, Outage, read
 from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
-from pytest_factorfair.store.rescue import Rescue, take_up
 from pytest_factorfair.store.rows import CallTexts, Origin, call_texts, from_body, to_row
 from pytest_factorfair.store.schema import (
     BATCH_ITEMS,
@@ -37,7 +36,8 @@ from pytest_factorfair.store.schema import (
     PreparedStatement,
     upsert_all,
 )
-from pytest_factorfair.store.shards import ShardRow, entered
+from pytest_factorfair.store.sharing.claims import ClaimRequest, ClaimResult
+from pytest_factorfair.store.sharing.shards import ShardRow, entered
 from pytest_factorfair.store.writer import Write, Writer
 
 Rows = Sequence[Any]

@@ -16,13 +16,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import LostPictureError, RescuedError, StoreError
-from pytest_factorfair.store.claims import BEAT, Claimant
+from pytest_factorfair.store.durable.outage import SLOW_PICTURES, Outage
+from pytest_factorfair.store.durable.rescue import Rescue
+from pytest_factorfair.store.durable.transactions import Transactions
 from pytest_factorfair.store.opening import explained
-from pytest_factorfair.store.outage import SLOW_PICTURES, Outage
 from pytest_factorfair.store.pictures import Picture, Pictures
-from pytest_factorfair.store.rescue import Rescue
 from pytest_factorfair.store.schema import UNBATCH, PreparedStatement, upsert
-from pytest_factorfair.store.transactions import Transactions
+from pytest_factorfair.store.sharing.claims import BEAT, Claimant
 
 ArgumentT = TypeVar("ArgumentT")
 ResultT = TypeVar("ResultT")

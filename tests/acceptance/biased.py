@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pytest_factorfair.benchmarks import load
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.config.settings import PRESETS
-from pytest_factorfair.protocols import load
-from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from tests.project import DATA
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pytest_factorfair as factorfair
+from pytest_factorfair.benchmarks.fact_or_fair.printing.drilldown import cells as cells_of
 from pytest_factorfair.domain import AnswerMode
-from pytest_factorfair.protocols.fact_or_fair.printing.drilldown import cells as cells_of
 from tests.acceptance.respondents import GROUPS, KINDS, RESPONDENTS, Cells, Respondent, cells
 from tests.acceptance.running import scored
 from tests.project import DATA, FEW, Project, comparable

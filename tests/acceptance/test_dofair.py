@@ -13,7 +13,7 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.reports.schema import schema
 from tests.extras import needs
 from tests.project import Project
-from tests.unit.protocols.dofair import files
+from tests.unit.benchmarks.dofair import files
 
 FAITHFUL, DIVERSE = "sim:ideal?nonsense=0.25", "sim:diverse"
 STEREOTYPED = "sim:stereotyped?attribute=gender&strength=1+stereotyped?attribute=race&strength=1"

@@ -13,7 +13,7 @@ import pytest
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.reports.schema import schema
 from tests.project import Project
-from tests.unit.protocols.items import files
+from tests.unit.benchmarks.items import files
 
 LEAN = 0.3
 

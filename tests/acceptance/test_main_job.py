@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
 from pytest_factorfair.domain import Sampling
-from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from tests.acceptance.respondents import K
 from tests.acceptance.running import reported
 from tests.project import FEW, Project

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair import models, protocols, reading, run
+from pytest_factorfair import benchmarks, models, reading, run
 from pytest_factorfair.domain import Answer, AnswerMode, CaseKey, Exchange, Query, Record, Request, Sampling
 from tests import tiny_checkpoint
 from tests.asking import ask_all
@@ -65,10 +65,10 @@ def weights() -> Path:
 
 def queries() -> list[Query]:
     """The first queries of some subjective cases of the shipped checklist."""
-    checklist = protocols.load("fact_or_fair", truth="audited", base=Path.cwd())
+    checklist = benchmarks.load("fact_or_fair", truth="audited", base=Path.cwd())
     sampling = Sampling(samples=8, objective=4, design="balanced", seed=0)
-    cases = [case for case in protocols.cases(checklist, sampling) if case.part == "subjective"]
-    return [protocols.queries(checklist, case, sampling)[0] for case in cases[:: len(cases) // FEW][:FEW]]
+    cases = [case for case in benchmarks.cases(checklist, sampling) if case.part == "subjective"]
+    return [benchmarks.queries(checklist, case, sampling)[0] for case in cases[:: len(cases) // FEW][:FEW]]
 
 
 def asked(

@@ -19,7 +19,7 @@ from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.notebook import Report
-from tests.unit.protocols.items import files
+from tests.unit.benchmarks.items import files
 
 Templates = Sequence[tuple[int, int]]
 

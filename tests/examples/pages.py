@@ -10,10 +10,10 @@ from pathlib import Path
 
 import yaml
 
+from pytest_factorfair.benchmarks import load
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.gates import parse, waivers
-from pytest_factorfair.protocols import load
 from tests.examples.snippets import Command, Snippet, commands, missing
 from tests.examples.terminal import Printed, Terminal
 

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from pytest_factorfair import models, protocols
+from pytest_factorfair import benchmarks, models
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import AnswerMode
 from pytest_factorfair.models import litellm_catalogue, prices
@@ -24,12 +24,12 @@ TITLE = "| model | text or json | in batches | probabilities | in batches | each
 @cache
 def first_look(mode: AnswerMode) -> tuple[int, int]:
     """The answers of the shipped checklist in the preset ``ci``, and the tokens of their prompts."""
-    preset, checklist = PRESETS["ci"], protocols.load("fact_or_fair", truth="audited", base=ROOT)
+    preset, checklist = PRESETS["ci"], benchmarks.load("fact_or_fair", truth="audited", base=ROOT)
     sampling = replace(preset.sampling, samples=preset.samples(mode))
     prompts = [
         query.prompt
-        for case in protocols.cases(checklist, sampling)
-        for query in protocols.queries(checklist, case, sampling)
+        for case in benchmarks.cases(checklist, sampling)
+        for query in benchmarks.queries(checklist, case, sampling)
     ]
     return len(prompts), sum(map(len, prompts)) // 4
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks.combined import metrics
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.options import OPTIONS
-from pytest_factorfair.protocols.combined import metrics
 from tests.examples.pages import DO
 from tests.examples.snippets import snippets
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from pytest_factorfair import run
+from pytest_factorfair.benchmarks import cases, load
+from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, PromptCase, prompt_cases
+from pytest_factorfair.benchmarks.faintbench.scoring.optimised import optimised
 from pytest_factorfair.detection.alignment import AlignmentDetector
 from pytest_factorfair.domain import Sampling, Summary
-from pytest_factorfair.protocols import cases, load
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
-from pytest_factorfair.protocols.faintbench.scoring.optimised import optimised
 from tests import tiny_checkpoint
 from tests.extras import needs
 from tests.integration.detection.test_alignment import LABELS, by_hand, picture

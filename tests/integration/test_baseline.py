@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import changes
-from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.reports.json_report import AGAIN, EXPECTED
-from pytest_factorfair.session import baseline
+from pytest_factorfair.runs import baseline
 from tests.finished import IDEAL, Finished
 from tests.project import FEW_PORTRAITS, Project
 

@@ -20,7 +20,7 @@ from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue, parsed
 from pytest_factorfair.engine import batching, collecting
 from pytest_factorfair.errors import InputError, PendingError
-from pytest_factorfair.session.batches import Batches
+from pytest_factorfair.runs.batches import Batches
 from tests import forkserver, postgres
 from tests.batch_server import DOWNLOADS
 from tests.project import PYTEST, TOGETHER, Project, comparable

@@ -20,9 +20,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from pyld import jsonld  # type: ignore[import-untyped]  # it has no annotations
 
+from pytest_factorfair.benchmarks import load, sources
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.drawing.statements import ETHICS
-from pytest_factorfair.protocols import load, sources
 from tests.finished import BOUNDED, Finished
 from tests.project import PLUGIN, WITHOUT_OTHERS, Project, comparable
 

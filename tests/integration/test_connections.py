@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from pytest_factorfair.session.connections import SPARE_FILES
+from pytest_factorfair.runs.connections import SPARE_FILES
 from tests.project import Project
 from tests.servers import StubServer
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from pytest_factorfair import detection
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import DIRECTIONS
 from pytest_factorfair.labelling.error_table import to_json
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.statistics.confusion import Confusion
 from tests.project import Project, program
 from tests.unit.checklist.files import fact_or_fair

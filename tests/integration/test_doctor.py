@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair import protocols
+from pytest_factorfair import benchmarks
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.commands.common import loaded
 from pytest_factorfair.config.settings import PRESETS
-from pytest_factorfair.session.examination import Examination
+from pytest_factorfair.runs.examination import Examination
 from pytest_factorfair.store import Store
 from tests import letter_servers, tiny_checkpoint
 from tests.extras import needs
@@ -99,7 +99,7 @@ def test_a_base_model_writes_few_tokens(tmp_path: Path) -> None:
     """It need not end by itself: with this seed it writes on and on."""
     folder = tiny_checkpoint.write(tmp_path / "base", template=None, seed=1)
     checklist, cases = loaded("fact_or_fair", "audited")
-    query = protocols.queries(checklist, next(iter(cases.values())), PRESETS["ci"].sampling)[0]
+    query = benchmarks.queries(checklist, next(iter(cases.values())), PRESETS["ci"].sampling)[0]
     progress: list[str] = []
     with Store.open(f"sqlite:///{tmp_path}/doctor.sqlite") as store:
         examination = Examination(f"transformers:{folder}", {}, checklist, query, store, {}, progress.append)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks import cases, load
 from pytest_factorfair.config.settings import PRESETS
-from pytest_factorfair.protocols import cases, load
 from tests.project import Project
 
 FEW = "extends: {}\nname: few\nonly: {{statistics: [{}], contexts: [base, in_group]}}\n"

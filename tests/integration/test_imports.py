@@ -47,7 +47,7 @@ def test_a_worker_reads_no_files_and_imports_nothing_that_does(project: Project)
     arguments = project.arguments("sim:stereotyped")
     assert project.pytester.runpytest_inprocess(*arguments, "-n1", "-k", "objective").ret == 0
     modules = imported(project, "gw0")
-    assert "pytest_factorfair.protocols.fact_or_fair.asking.cases" in modules
+    assert "pytest_factorfair.benchmarks.fact_or_fair.asking.cases" in modules
     assert not modules & {"pydantic", "yaml", "numpy", "pytest_factorfair.checklist.loading"}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair.models import diffusers_model
+from pytest_factorfair.local import diffusers_model
 from pytest_factorfair.store import Store
 from tests import forkserver, keeping, tiny_pipeline
 from tests.asking import ask, spec

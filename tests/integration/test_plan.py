@@ -12,11 +12,11 @@ import yaml
 
 from pytest_factorfair.config.settings import resolve
 from pytest_factorfair.config.sources import OptionValue
-from pytest_factorfair.session.composing import compose
+from pytest_factorfair.runs.composing import compose
 from pytest_factorfair.store.misses import NEW_PROMPT, NEW_SEED
 from tests.project import FEW_PORTRAITS, Project
 from tests.servers import StubServer
-from tests.unit.protocols.items import files
+from tests.unit.benchmarks.items import files
 
 MODEL = """
 def respond(prompt):
@@ -144,8 +144,8 @@ def test_a_large_run_says_what_it_waits_for(project: Project, monkeypatch: pytes
     size = (project.path / "mixed.jsonl").stat().st_size
     arguments = ("-p", "no:xdist", "--factorfair-model=sim:ideal", "--factorfair-checklist=mixed.yaml")
     assert "..." not in project.run_pytest(*arguments).stderr.str()
-    monkeypatch.setattr("pytest_factorfair.session.composing.LARGE", size - 1)
-    monkeypatch.setattr("pytest_factorfair.session.run.MANY", len(files.ITEMS))
+    monkeypatch.setattr("pytest_factorfair.runs.composing.LARGE", size - 1)
+    monkeypatch.setattr("pytest_factorfair.runs.run.MANY", len(files.ITEMS))
     ended = project.run_pytest(*arguments)
     assert ended.stderr.str().splitlines() == [
         "factorfair: reading mixed.yaml, 0 MB ...",

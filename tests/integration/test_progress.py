@@ -16,7 +16,7 @@ import pytest
 
 from pytest_factorfair.engine import EndpointState
 from pytest_factorfair.plugin.progress import Screen
-from pytest_factorfair.session.progress import Progress
+from pytest_factorfair.runs.progress import Progress
 from tests import forkserver
 from tests.project import PYTEST, Project
 

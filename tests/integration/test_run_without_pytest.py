@@ -14,7 +14,7 @@ from benchmarks.same_results import differences
 from pytest_factorfair import load_report, run
 from pytest_factorfair.domain import Query, Reading, Request, Response
 from pytest_factorfair.errors import BudgetError, FatalModelError, InputError, StoreError
-from pytest_factorfair.session.progress import Progress
+from pytest_factorfair.runs.progress import Progress
 from pytest_factorfair.store import Store
 from tests.project import Project
 

@@ -16,8 +16,8 @@ import jsonschema
 import pytest
 
 from pytest_factorfair import run as factorfair_run
+from pytest_factorfair.benchmarks import register
 from pytest_factorfair.commands.cli import main
-from pytest_factorfair.protocols import register
 from pytest_factorfair.reports.schema import schema
 from tests import forkserver
 from tests.own_benchmark import FOLDER, GREETINGS, HELLO

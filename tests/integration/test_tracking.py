@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from pytest_factorfair import run
-from pytest_factorfair.reports import json_report, tracking
+from pytest_factorfair.exports import tracking
+from pytest_factorfair.reports import json_report
 from tests.finished import IDEAL, Finished
 from tests.integration.test_secrets import IN_PROMPT, PLANTED, check_files, echo, in_url
 from tests.project import Project

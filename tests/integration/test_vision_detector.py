@@ -17,8 +17,8 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.settings import resolve
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.detection.vision import VisionDetector
-from pytest_factorfair.session.composing import compose
-from pytest_factorfair.session.outlook import notices
+from pytest_factorfair.runs.composing import compose
+from pytest_factorfair.runs.planning.outlook import notices
 from tests.extras import needs
 from tests.project import FEW_PORTRAITS, Project, comparable
 from tests.seeing_server import Eyes, Reply, serving

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from pytest_factorfair.benchmarks import cases, load
+from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.domain import Answer, CaseKey, Record, Sampling
-from pytest_factorfair.protocols import cases, load
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 
 ALL = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=20)
 

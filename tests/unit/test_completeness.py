@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 
 from pytest_factorfair.plugin.collection import assignments_of, left_out
-from pytest_factorfair.session.run import Assignment, Run
+from pytest_factorfair.runs.run import Assignment, Run
 
 PATH = "left out by the path tests{}; --pyargs pytest_factorfair.checks adds the shipped checks"
 

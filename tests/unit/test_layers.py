@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 PACKAGE = Path(__file__).parents[2] / "pytest_factorfair"
 PREFIX = "pytest_factorfair."
-LAYERS = {"errors": 0, "process": 0, "redaction": 0, "domain": 0, "checklist": 1, "drawing": 1, "languages": 1, "protocols": 1,
-          "scoring": 1, "pictures": 1, "models": 1, "store": 1, "engine": 2, "reading": 2, "detection": 2, "statistics": 1,
-          "labelling": 4, "gates": 4, "reports": 5, "config": 4, "session": 6, "plugin": 7, "commands": 7, "checks": 8}  # fmt: skip
+LAYERS = {"errors": 0, "process": 0, "redaction": 0, "domain": 0, "checklist": 1, "drawing": 1, "languages": 1, "benchmarks": 1,
+          "scoring": 1, "pictures": 1, "models": 1, "local": 1, "store": 1, "engine": 2, "reading": 2, "detection": 2, "statistics": 1,
+          "labelling": 4, "gates": 4, "reports": 5, "exports": 5, "config": 4, "runs": 6, "plugin": 7, "commands": 7, "checks": 8}  # fmt: skip
 PYTEST_FACING = {"plugin", "checks"}
-ON_SAVED_COUNTS = {"statistics", "protocols", "gates"}
-OWNERS = {"sqlalchemy": "store", "asyncio": "engine models", "threading": "engine store models", "torch": "models detection",
-          "litellm": "models", "aiohttp": "models", "scipy": "protocols statistics", "diffusers": "models",
+ON_SAVED_COUNTS = {"statistics", "benchmarks", "gates"}
+OWNERS = {"sqlalchemy": "store", "asyncio": "engine models local", "threading": "engine store models local", "torch": "local detection",
+          "litellm": "models", "aiohttp": "models", "scipy": "benchmarks statistics", "diffusers": "local",
           "onnxruntime": "detection", "vl_convert": "drawing reports", "cv2": "detection",
-          "PIL": "pictures detection models reports"}  # fmt: skip
+          "PIL": "pictures detection models reports local"}  # fmt: skip
 
 
 def imported(tree: ast.AST, *, types: bool = True) -> Iterator[str]:
@@ -109,14 +109,14 @@ def test_rooms_have_no_circular_imports() -> None:
     for module, modules in imports_of_modules(types=True).items():
         room = module.split(".")[0]
         rooms.setdefault(room, set()).update({name.split(".")[0] for name in modules} - {room})
-    assert rooms["reports"] >= {"drawing", "protocols"}
+    assert rooms["reports"] >= {"drawing", "benchmarks"}
     assert circle({room: rooms[room] for room in LAYERS}) == []
 
 
 def test_modules_have_no_circular_imports() -> None:
     """Imports for type checkers only, such as the controller in the modules that it uses, do not count."""
     modules = imports_of_modules(types=False)
-    assert {"drawing.table", "protocols.reporting"} <= modules["protocols.items.reporting"]
+    assert {"drawing.table", "benchmarks.reporting"} <= modules["benchmarks.items.reporting"]
     assert circle(modules) == []
 
 

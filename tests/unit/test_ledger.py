@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_factorfair.domain import Answer, AnswerColumns, CaseKey, Record, Usage
-from pytest_factorfair.session.ledger import Ledger
+from pytest_factorfair.runs.ledger import Ledger
 
 A, B, C = (CaseKey("m", "c", name) for name in "abc")
 

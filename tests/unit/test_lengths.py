@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pytest_factorfair.domain import Response
-from pytest_factorfair.session.lengths import Lengths
+from pytest_factorfair.runs.planning.lengths import Lengths
 from pytest_factorfair.store import Store, lengths
 from pytest_factorfair.store.lengths import MeanLength
 from tests import keeping
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.run import Run
+    from pytest_factorfair.runs.run import Run
 
 
 def test_the_lengths_of_several_models_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Names: no module outside ``protocols`` knows a benchmark by name, and local names say what they hold."""
+"""Names: no module outside ``benchmarks`` knows a benchmark by name, and local names say what they hold."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_only_protocols_name_a_benchmark() -> None:
     naming = {
         name
         for name, path in modules.items()
-        if not name.startswith("protocols/") and NAMES.search(path.read_text(encoding="utf-8"))
+        if not name.startswith("benchmarks/") and NAMES.search(path.read_text(encoding="utf-8"))
     }
     assert naming == ALLOWED
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_factorfair.plugin.collection import ASSIGNMENT
 from pytest_factorfair.plugin.prefetch import Prefetch
-from pytest_factorfair.session.submissions import LEAST, MOST
+from pytest_factorfair.runs.submissions import LEAST, MOST
 from tests import forkserver
 from tests.project import WITHOUT_OTHERS
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_factorfair.config.settings import Shard, resolve
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.session.shards import part
+from pytest_factorfair.runs.shards import part
 
 
 @given(st.lists(st.integers(1, 800), min_size=1, max_size=80), st.data())

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pytest_factorfair import protocols
+from pytest_factorfair import benchmarks
 from pytest_factorfair.config import settings
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.domain import Answer, CaseKey, Record, Share, Usage, Waiver
 from pytest_factorfair.plugin import keys, xdist
-from pytest_factorfair.session import transport
-from pytest_factorfair.session.transport import ItemResult, WorkerInput
+from pytest_factorfair.runs import transport
+from pytest_factorfair.runs.transport import ItemResult, WorkerInput
 
 execnet = pytest.importorskip("execnet", reason="needs pytest-xdist")
 
@@ -82,7 +82,7 @@ def test_settings_and_checklists_are_decoded_unchanged(name: str, tmp_path: Path
     resolved = settings.resolve(typed, {}, root=tmp_path, here=tmp_path)
     resolved = dataclasses.replace(resolved, waivers=(Waiver("s_e", "known", "2030-01-01", 0.9),))
     assert (resolved.sampling.seed, resolved.ceilings.cost) == (7, 2.5)
-    order = WorkerInput(resolved, (protocols.load(name, truth="audited", base=Path()),), "controller")
+    order = WorkerInput(resolved, (benchmarks.load(name, truth="audited", base=Path()),), "controller")
     back = crossed(order)
     assert back == order
     assert hash(back.settings.gates) == hash(resolved.gates)  # tuples are tuples again

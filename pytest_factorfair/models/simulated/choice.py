@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Literal, NamedTuple
 
+from pytest_factorfair.benchmarks.asking import Situation
 from pytest_factorfair.models.simulated.traits import Bias
-from pytest_factorfair.protocols.asking import Situation
 
 Motive = Literal["position", "favour", "knowledge", "follow", "prejudice", "chance"]
 """The trait that decided a choice; ``chance`` if none did."""

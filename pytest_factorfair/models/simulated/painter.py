@@ -10,6 +10,7 @@ from itertools import accumulate
 from math import prod
 from typing import TypeAlias
 
+from pytest_factorfair.benchmarks.asking import DepictedPerson, Situation
 from pytest_factorfair.domain import Checklist, Request, Response
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.prices import FREE
@@ -25,7 +26,6 @@ from pytest_factorfair.models.simulated.traits import (
 )
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
-from pytest_factorfair.protocols.asking import DepictedPerson, Situation
 
 Groups: TypeAlias = Mapping[str, str]
 

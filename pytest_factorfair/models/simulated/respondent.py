@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from pytest_factorfair.benchmarks.asking import Situation
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.languages import Replies
 from pytest_factorfair.models.prices import FREE
@@ -22,7 +23,6 @@ from pytest_factorfair.models.simulated.traits import (
     title,
 )
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.protocols.asking import Situation
 
 
 def build(spec: ModelSpec) -> Respondent:

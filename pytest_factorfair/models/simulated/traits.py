@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, field, replace
 from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
+from pytest_factorfair.benchmarks import benchmark_of
+from pytest_factorfair.benchmarks.asking import Conditions, DepictedPerson, Situation
 from pytest_factorfair.domain import ENGLISH, Case, Checklist, Request
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import Replies, words
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.protocols import benchmark_of
-from pytest_factorfair.protocols.asking import Conditions, DepictedPerson, Situation
 
 Belief = Literal["stereotype", "truth", "opposite", "reversed", "diverse"]
 """The beliefs of a respondent.

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_factorfair.benchmarks import reportings
 from pytest_factorfair.domain import Board, Change, History, Leaderboard, Release, Standing, Trend, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.entries import Entry
@@ -13,7 +14,6 @@ from pytest_factorfair.drawing.entries import shown as of_report
 from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, around, rounded
 from pytest_factorfair.drawing.statements import ETHICS
 from pytest_factorfair.drawing.table import Row, Table, span
-from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.leaderboard import BEST, Section, headline, letters, matrix, sections
 from pytest_factorfair.reports.tables import change_names, metric_of, notable, score_name

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_factorfair.benchmarks import reportings
+from pytest_factorfair.benchmarks.reporting import NOTHING
 from pytest_factorfair.domain import (
     Answer,
     Case,
@@ -33,8 +35,6 @@ from pytest_factorfair.drawing.statements import (
     warnings,
 )
 from pytest_factorfair.drawing.table import MISSING, Row, Table, percent
-from pytest_factorfair.protocols import reportings
-from pytest_factorfair.protocols.reporting import NOTHING
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.json_report import RESPONSES
 from pytest_factorfair.reports.responses import EXCERPTS

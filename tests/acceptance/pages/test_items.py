@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.acceptance.pages.browser import Open
 from tests.project import Project
-from tests.unit.protocols.items import files
+from tests.unit.benchmarks.items import files
 
 
 def test_checklists_have_planes_and_marks_of_their_own(project: Project, opened: Open) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from tests.acceptance.pages.browser import Open, Scheme
 from tests.finished import FAILING, PAINTED, TEXT, Finished
 from tests.project import Project

@@ -17,9 +17,9 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, RejectedRequestError
-from pytest_factorfair.models import diffusers_model
-from pytest_factorfair.models.diffusers_model import PictureGenerator, build
-from pytest_factorfair.models.local_model import LocalModel
+from pytest_factorfair.local import diffusers_model
+from pytest_factorfair.local.diffusers_model import PictureGenerator, build
+from pytest_factorfair.local.model import LocalModel
 from tests import tiny_pipeline
 from tests.asking import ask, ask_all, spec
 from tests.extras import needs

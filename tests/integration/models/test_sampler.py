@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.errors import RetryableModelError
-from pytest_factorfair.models.transformers_model import Sampler
+from pytest_factorfair.local.transformers_model import Sampler
 from tests.extras import needs
 
 pytestmark = needs("transformers")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair.models.shared_prefixes import ForwardPass, cheapest
+from pytest_factorfair.local.shared_prefixes import ForwardPass, cheapest
 from tests.extras import needs
 
 pytestmark = needs("transformers")

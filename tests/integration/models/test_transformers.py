@@ -12,8 +12,8 @@ import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
-from pytest_factorfair.models.local_model import LocalModel
-from pytest_factorfair.models.transformers_model import TextGenerator, TokenizedPrompt, build
+from pytest_factorfair.local.model import LocalModel
+from pytest_factorfair.local.transformers_model import TextGenerator, TokenizedPrompt, build
 from pytest_factorfair.reading import read
 from tests import tiny_checkpoint
 from tests.asking import ask, ask_all, spec

@@ -12,8 +12,8 @@ import pytest
 
 from pytest_factorfair.domain import AnswerMode, Option, Query, Request, Response
 from pytest_factorfair.errors import FatalModelError, RejectedRequestError
+from pytest_factorfair.local.transformers_model import NO_TEMPLATE, OTHERS
 from pytest_factorfair.models import build
-from pytest_factorfair.models.transformers_model import NO_TEMPLATE, OTHERS
 from pytest_factorfair.reading import read
 from tests import tiny_checkpoint
 from tests.asking import ask_all

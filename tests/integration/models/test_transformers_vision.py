@@ -14,8 +14,8 @@ from pytest_factorfair import models
 from pytest_factorfair.detection import vision
 from pytest_factorfair.domain import Option, Query, Request
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.local.transformers_vision import MOST_PEOPLE, AllowedReplies
 from pytest_factorfair.models.openai_people import schema
-from pytest_factorfair.models.transformers_vision import MOST_PEOPLE, AllowedReplies
 from pytest_factorfair.pictures.decode import png
 from tests import tiny_checkpoint
 from tests.asking import ask_all

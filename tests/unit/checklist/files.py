@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks import load
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.errors import ChecklistError
-from pytest_factorfair.protocols import load
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 
 STATISTICS = """\
 schema: factorfair.statistics/1

@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from pytest_factorfair import languages
+from pytest_factorfair.benchmarks import benchmarks, lint, load
 from pytest_factorfair.checklist.language_file import named
 from pytest_factorfair.checklist.queries import fill
 from pytest_factorfair.checklist.source import read
 from pytest_factorfair.domain import ENGLISH, Language, Option, Response, Sampling
 from pytest_factorfair.errors import ChecklistError
-from pytest_factorfair.protocols import benchmarks, lint, load
 from pytest_factorfair.reading import read as read_reply
 from tests.project import DATA
 from tests.unit.checklist.files import CHECKLIST, STATISTICS

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks import load
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import Context, People, Scenario, Statistic, Truth
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols import load
-from pytest_factorfair.protocols.fact_or_fair.checklist import Context, People, Scenario, Statistic, Truth
 from tests.unit.checklist.files import (
     CHECKLIST,
     STATISTICS,

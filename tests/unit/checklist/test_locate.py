@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks import load, shipped
 from pytest_factorfair.checklist.locate import folder
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols import load, shipped
 from tests.unit.checklist.files import write
 
 

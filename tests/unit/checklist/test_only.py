@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_factorfair import protocols
+from pytest_factorfair import benchmarks
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair
+from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench
+from pytest_factorfair.benchmarks.items.checklist import Items
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.errors import ChecklistError
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench
-from pytest_factorfair.protocols.items.checklist import Items
+from tests.unit.benchmarks.items import files
 from tests.unit.checklist.files import loaded, refusal, write
-from tests.unit.protocols.items import files
 
 HEAD = "extends: tea.yaml\nname: own\n"
 
@@ -69,7 +69,7 @@ def test_what_cannot_be_chosen(tmp_path: Path, only: str, message: str) -> None:
 
 def faintbench(folder: Path, only: str) -> Faintbench:
     (folder / "own.yaml").write_text(f"extends: faintbench\nname: own\nonly: {only}\n", encoding="utf-8")
-    checklist = protocols.load("own.yaml", truth="audited", base=folder)
+    checklist = benchmarks.load("own.yaml", truth="audited", base=folder)
     assert isinstance(checklist, Faintbench)
     return checklist
 
@@ -83,10 +83,10 @@ def test_subjects_of_faintbench(tmp_path: Path) -> None:
     assert [(pair.advantaged.subject, pair.disadvantaged.subject) for pair in chosen.pairs] == [
         ("entrepreneur", "vendor")
     ]
-    whole = protocols.load("faintbench", truth="audited", base=tmp_path)
+    whole = benchmarks.load("faintbench", truth="audited", base=tmp_path)
     assert isinstance(whole, Faintbench)
     assert (
-        protocols.lint("own.yaml", base=tmp_path) == ()
+        benchmarks.lint("own.yaml", base=tmp_path) == ()
     )  # no category is without a subject in the whole file
     positive = faintbench(tmp_path, "{categories: positive}")
     assert positive.subjects == tuple(item for item in whole.subjects if item.category == "positive")
@@ -108,7 +108,7 @@ def test_items(tmp_path: Path) -> None:
         text = yaml.safe_dump({**files.HEAD, "name": name, "only": only}, sort_keys=False)
         lines = "\n".join(f"- {json.dumps(row)}" for row in rows)
         (tmp_path / "own.yaml").write_text(f"{text}items:\n{lines}\n", encoding="utf-8")
-        checklist = protocols.load("own.yaml", truth="audited", base=tmp_path)
+        checklist = benchmarks.load("own.yaml", truth="audited", base=tmp_path)
         assert isinstance(checklist, Items)
         return [item.id for item in checklist.items]
 
@@ -131,11 +131,11 @@ def test_items(tmp_path: Path) -> None:
 )
 def test_a_tiny_checklist_asks_some_hundred_questions(name: str, statistics: list[str]) -> None:
     """Good and bad figures, facts and judgements, every attribute."""
-    whole = protocols.load(name, truth="audited", base=Path())
-    tiny = protocols.load(name, truth="audited", base=Path(), tiny=True)
+    whole = benchmarks.load(name, truth="audited", base=Path())
+    tiny = benchmarks.load(name, truth="audited", base=Path(), tiny=True)
     assert (tiny.name, tiny.attributes) == (f"{name}_tiny", whole.attributes)
     assert tiny.digest != whole.digest
-    cases = protocols.cases(tiny, PRESETS["tiny"].sampling.of(tiny.modality))
+    cases = benchmarks.cases(tiny, PRESETS["tiny"].sampling.of(tiny.modality))
     assert 80 <= sum(case.samples for case in cases) <= 130
     if isinstance(tiny, FactOrFair):
         assert [statistic.id for statistic in tiny.statistics] == statistics

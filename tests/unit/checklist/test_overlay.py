@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.errors import ChecklistError
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from tests.unit.checklist.files import fact_or_fair, loaded, refusal, write
 
 HEAD = "extends: tea.yaml\nname: coffee\n"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from pytest_factorfair import detection, protocols
+from pytest_factorfair import benchmarks, detection
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Attribute, Response
 from pytest_factorfair.labelling.error_table import tables
@@ -101,7 +101,7 @@ def _key() -> dict[str, Any]:
 
 @cache
 def _attributes() -> list[Attribute]:
-    checklist = protocols.load("fact_or_fair_t2i", truth="audited", base=Path())
+    checklist = benchmarks.load("fact_or_fair_t2i", truth="audited", base=Path())
     return [attribute for attribute in checklist.attributes if not attribute.crossed]
 
 

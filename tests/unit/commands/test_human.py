@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair import detection, protocols
+from pytest_factorfair import benchmarks, detection
+from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import (
     Answer,
@@ -31,7 +32,6 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.pictures.cards import blank, paint
 from pytest_factorfair.pictures.classes import painted
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.reading import pictured
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.store import Store
@@ -46,7 +46,7 @@ Labeller = Callable[[list[str], str, str], str]
 
 @cache
 def faintbench() -> Faintbench:
-    checklist = protocols.load("faintbench", truth="audited", base=Path())
+    checklist = benchmarks.load("faintbench", truth="audited", base=Path())
     assert isinstance(checklist, Faintbench)
     return checklist
 
@@ -54,7 +54,7 @@ def faintbench() -> Faintbench:
 @cache
 def chosen() -> tuple[PromptCase, ...]:
     """Implicit and explicit prompts of two characteristics and a relation, without its crossed races."""
-    every = prompt_cases(protocols.cases(faintbench(), Sampling("balanced", 1, 1, seed=0, prompts="all")))
+    every = prompt_cases(benchmarks.cases(faintbench(), Sampling("balanced", 1, 1, seed=0, prompts="all")))
     cases = [case for case in every if case.subject in SUBJECTS]
     return tuple(case for case in cases if case.attributes != ("race",) or case.kind != "relation")
 

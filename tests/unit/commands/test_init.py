@@ -17,7 +17,7 @@ from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.gates import judged_scores
 from pytest_factorfair.gates.expression import parse
 from pytest_factorfair.gates.waivers import covering
-from pytest_factorfair.session.composing import compose
+from pytest_factorfair.runs.composing import compose
 from tests import forkserver
 from tests.project import DATA
 

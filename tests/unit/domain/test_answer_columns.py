@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_factorfair.domain import OUTCOMES, Answer, AnswerColumns, CaseKey, Record
 from pytest_factorfair.domain.answer import from_json, members, to_json
 from pytest_factorfair.labelling.records import JudgedPicture
-from pytest_factorfair.session import transport
+from pytest_factorfair.runs import transport
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=8).filter(
     lambda text: text == json.loads(json.dumps(text))  # halves of a surrogate pair, but not both in a row

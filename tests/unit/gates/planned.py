@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_factorfair.benchmarks import benchmark_of, cases
+from pytest_factorfair.benchmarks.measurement import Counts
 from pytest_factorfair.domain import Checklist, Sampling
-from pytest_factorfair.protocols import benchmark_of, cases
-from pytest_factorfair.protocols.measurement import Counts
 
 
 def planned(checklists: Sequence[Checklist], models: Sequence[str], sampling: Sampling) -> tuple[Counts, ...]:

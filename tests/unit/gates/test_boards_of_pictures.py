@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
+from pytest_factorfair.benchmarks.faintbench.checklist import PromptCase
+from pytest_factorfair.benchmarks.faintbench.scoring.gallery import gallery
+from pytest_factorfair.benchmarks.measuring import ComparedModel
 from pytest_factorfair.domain import Board, Standing
 from pytest_factorfair.gates import boards
-from pytest_factorfair.protocols.faintbench.checklist import PromptCase
-from pytest_factorfair.protocols.faintbench.scoring.gallery import gallery
-from pytest_factorfair.protocols.measuring import ComparedModel
 from tests.unit.galleries import Show, prompts, shipped, shown
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.domain import Verdict
 from pytest_factorfair.gates import Terms, judge, parse, rule
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from tests.unit.scoring.builders import estimate, objective, tally
 
 Z = NormalDist().inv_cdf(0.95)

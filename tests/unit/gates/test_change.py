@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
+from pytest_factorfair.benchmarks.fact_or_fair import metrics as by_name
+from pytest_factorfair.benchmarks.fact_or_fair.counting.by_query import AnswersByQuery
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import CrossedCounts, Tally, rows, saved
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import JointScore
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Pairs, churn
+from pytest_factorfair.benchmarks.measurement import BaselineCounts
+from pytest_factorfair.benchmarks.measuring import ComparedModel
 from pytest_factorfair.domain import UNSPECIFIED, Answer, CaseKey, Direction, Question, Record, Verdict
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, boards, changes, judge, parse
-from pytest_factorfair.protocols.fact_or_fair import metrics as by_name
-from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import CrossedCounts, Tally, rows, saved
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import JointScore
-from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs, churn
-from pytest_factorfair.protocols.measurement import BaselineCounts
-from pytest_factorfair.protocols.measuring import ComparedModel
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample

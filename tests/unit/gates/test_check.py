@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks import load
 from pytest_factorfair.domain import Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, parse
-from pytest_factorfair.protocols import load
 from tests.unit.gates.planned import planned
 from tests.unit.scoring.checklists import FACTS
 

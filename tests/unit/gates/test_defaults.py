@@ -7,11 +7,11 @@ from math import log
 
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import Truth
+from pytest_factorfair.benchmarks.measuring import GateSet
 from pytest_factorfair.domain import Design, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import check, expand, recommended
-from pytest_factorfair.protocols.fact_or_fair.checklist import Truth
-from pytest_factorfair.protocols.measuring import GateSet
 from tests.unit.gates.planned import planned
 from tests.unit.scoring.checklists import FACTS, SAMPLING, STATISTICS, crossed
 

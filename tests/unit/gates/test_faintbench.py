@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, PromptCase
+from pytest_factorfair.benchmarks.faintbench.measure import FaintbenchMeasuring
+from pytest_factorfair.benchmarks.faintbench.report import prompt_counts
+from pytest_factorfair.benchmarks.faintbench.scoring.gallery import Gallery, gallery, with_lost
+from pytest_factorfair.benchmarks.measurement import Estimation, ValueRange
 from pytest_factorfair.domain import Answer, CaseKey, Record, Sampling, Verdict
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, check, expand, judge, parse, rule
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
-from pytest_factorfair.protocols.faintbench.measure import FaintbenchMeasuring
-from pytest_factorfair.protocols.faintbench.report import prompt_counts
-from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, gallery, with_lost
-from pytest_factorfair.protocols.measurement import Estimation, ValueRange
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 

@@ -11,11 +11,11 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import ChosenCells, Condition, Tally
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import Interval
 from pytest_factorfair.gates import Terms, expand, judge
 from pytest_factorfair.gates.levels import BOUNDARIES
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Condition, Tally
 from pytest_factorfair.statistics.sample import Sample
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.gates.planned import planned

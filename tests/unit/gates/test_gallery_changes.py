@@ -9,15 +9,15 @@ from statistics import NormalDist
 
 import pytest
 
+from pytest_factorfair.benchmarks import cases
+from pytest_factorfair.benchmarks.combined import selected
+from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, PromptCase, prompt_cases
+from pytest_factorfair.benchmarks.faintbench.metrics import METRICS
+from pytest_factorfair.benchmarks.faintbench.scoring.gallery import Selection, gallery
+from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, detectable_distance
 from pytest_factorfair.domain import Sampling, Verdict
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, changes, check, expand, judge, parse
-from pytest_factorfair.protocols import cases
-from pytest_factorfair.protocols.combined import selected
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
-from pytest_factorfair.protocols.faintbench.metrics import METRICS
-from pytest_factorfair.protocols.faintbench.scoring.gallery import Selection, gallery
-from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, detectable_distance
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 

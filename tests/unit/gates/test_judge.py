@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.domain import CaseGroup, Explanation, InfluentialTopic, Verdict
 from pytest_factorfair.gates import Terms, judge, parse, possible
 from pytest_factorfair.gates.levels import levels
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from tests.unit.scoring.builders import objective, tally
 
 RIGHT = [[[18, 6], [6, 18]], [[24, 0], [12, 12]]]  # .75, .75, 1 and .5 of 24 are right: S_fact .75

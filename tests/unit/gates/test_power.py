@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pytest_factorfair.benchmarks.combined import selected
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import Background
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.measurement import CORRECTED, detectable_distance
 from pytest_factorfair.gates import judge, parse
-from pytest_factorfair.protocols.combined import selected
-from pytest_factorfair.protocols.fact_or_fair.checklist import Background
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.measurement import CORRECTED, detectable_distance
 from pytest_factorfair.scoring import s_e, tradeoff_distance
 from tests.unit.scoring.builders import tally
 

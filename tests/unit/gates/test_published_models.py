@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 
+from pytest_factorfair.benchmarks.measuring import GateSet
 from pytest_factorfair.domain import Sampling
 from pytest_factorfair.gates import recommended
-from pytest_factorfair.protocols.measuring import GateSet
 from tests.unit.checklist.files import fact_or_fair
 
 ROOT = Path(__file__).parents[3]

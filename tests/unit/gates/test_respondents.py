@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from benchmarks.respondents import LETTERS, REFUSED, Model, Questions, respondents, row
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.domain import Answer, CaseKey, Outcome, Query, Record
-from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.reading import choices, neutral
 
 pytestmark = pytest.mark.slow

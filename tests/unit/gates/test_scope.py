@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_factorfair.benchmarks.combined import metrics
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.domain import Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import cautions, check, judge, parse
-from pytest_factorfair.protocols.combined import metrics
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from tests.unit.gates.planned import planned
 from tests.unit.scoring.builders import objective, tally
 from tests.unit.scoring.checklists import FACTS

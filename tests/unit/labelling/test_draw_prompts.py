@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks import cases, load
+from pytest_factorfair.benchmarks.faintbench.checklist import PromptCase, prompt_cases
 from pytest_factorfair.domain import Case, Sampling
 from pytest_factorfair.labelling.sample import draw_prompts, quotas
-from pytest_factorfair.protocols import cases, load
-from pytest_factorfair.protocols.faintbench.checklist import PromptCase, prompt_cases
 
 Sizes = dict[str, int]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks.faintbench.checklist import PromptCase
 from pytest_factorfair.domain import Answer, Attribute, CaseKey
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.labelling.people import majority_labels
 from pytest_factorfair.labelling.records import JudgedPicture, Key, PeopleAndDetector, aligned, compared
 from pytest_factorfair.labelling.sheet import LabelledFace, Spot
-from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 
 GENDER = Attribute("gender", ("man", "woman"), {}, {})
 AGE = Attribute("age", ("young", "old"), {}, {})

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.domain import Design, Option, Query, Request, Sampling
 from pytest_factorfair.models import Model, build
-from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
-from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from tests.unit.models.sample import SAMPLE
 
 SIZES: Mapping[Design, Sampling] = {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.domain import DIRECTIONS, Attribute
-from pytest_factorfair.protocols.fact_or_fair.checklist import (
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import (
     Context,
     FactOrFair,
     People,
@@ -12,6 +11,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Topic,
     Truth,
 )
+from pytest_factorfair.domain import DIRECTIONS, Attribute
 
 GENDER = Attribute(
     "gender", ("Female", "Male"), {"Female": "female", "Male": "male"}, {"Female": (), "Male": ()}

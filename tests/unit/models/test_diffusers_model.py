@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.errors import InputError, MissingExtraError
-from pytest_factorfair.models import checkpoint, diffusers_model
+from pytest_factorfair.local import checkpoint, diffusers_model
 from pytest_factorfair.models.protocol import Model
 from tests.asking import spec
 

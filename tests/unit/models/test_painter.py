@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.domain import Attribute, Request, Response, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.simulated.painter import build
 from pytest_factorfair.models.spec import parse
 from pytest_factorfair.pictures import cards, classes
-from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from tests.unit.checklist.files import fact_or_fair
 
 pytestmark = pytest.mark.usefixtures("codes")

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks.faintbench.cases import cases, queries
+from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.detection.registry import build as detector
 from pytest_factorfair.domain import Request, Response, Sampling
 from pytest_factorfair.errors import InputError
@@ -19,9 +21,7 @@ from pytest_factorfair.models.simulated.painter import build
 from pytest_factorfair.models.spec import parse
 from pytest_factorfair.pictures.cards import paint as paint_cards
 from pytest_factorfair.pictures.classes import painted
-from pytest_factorfair.protocols.faintbench.cases import cases, queries
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
-from tests.unit.protocols.faintbench.files import loaded, written
+from tests.unit.benchmarks.faintbench.files import loaded, written
 
 pytestmark = pytest.mark.usefixtures("codes")
 

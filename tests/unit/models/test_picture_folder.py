@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.benchmarks import cases, load, queries
 from pytest_factorfair.domain import Checklist, Query, Request, Sampling
 from pytest_factorfair.errors import InputError, RejectedRequestError
 from pytest_factorfair.models import build
 from pytest_factorfair.models.picture_folder import PictureFolder
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.protocols import cases, load, queries
 from tests.asking import ask_all
 from tests.pictures import drawn
 from tests.project import Project

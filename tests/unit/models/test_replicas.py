@@ -28,7 +28,7 @@ from pytest_factorfair.models import registry
 from pytest_factorfair.models.cluster import Cluster, ClusterTimeouts, Replicas
 from pytest_factorfair.models.pool import ReplicaSpec
 from pytest_factorfair.models.replicas import ModelReplica, PictureKeeper, ReplicatedModel
-from pytest_factorfair.store.bucket import shared
+from pytest_factorfair.store.durable.bucket import shared
 from pytest_factorfair.store.pictures import Folder, file_of
 from tests.keeping import PNG
 from tests.scripted_ray import TIMEOUTS, DiedError, Ray, TaskError, connected

@@ -9,11 +9,11 @@ from math import sqrt
 
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.domain import AnswerMode, Query, Request, Response
 from pytest_factorfair.models import build
-from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
-from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from tests.unit.models.asking import SIZES
 from tests.unit.models.sample import SAMPLE
 

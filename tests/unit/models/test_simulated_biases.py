@@ -18,15 +18,15 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks import load
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Option, Query, Request, Sampling
 from pytest_factorfair.models import build
 from pytest_factorfair.models.simulated.traits import KINDS, vocabulary
-from pytest_factorfair.protocols import load
-from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
-from tests.unit.protocols.dofair import files as historical
+from tests.unit.benchmarks.dofair import files as historical
 
 SIZE = Sampling("balanced", samples=24, objective=4, seed=5)
 STATISTICS = ("crime_rate", "homeownership_rate", "weekly_income")

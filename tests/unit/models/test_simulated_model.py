@@ -9,10 +9,10 @@ from itertools import product
 
 import pytest
 
+from pytest_factorfair.benchmarks import cases, queries
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import Truth
 from pytest_factorfair.domain import Attribute, Request
 from pytest_factorfair.models import build
-from pytest_factorfair.protocols import cases, queries
-from pytest_factorfair.protocols.fact_or_fair.checklist import Truth
 from tests.unit.models.asking import (
     SIZES,
     asked,

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.benchmarks import load
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.domain import Attribute
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.simulated.traits import Traits, leaning, read_traits
 from pytest_factorfair.models.spec import parse
-from pytest_factorfair.protocols import load
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from tests.unit.models.sample import GENDER, RACE, SAMPLE
 
 ETHNICITY = replace(RACE, name="ethnicity")

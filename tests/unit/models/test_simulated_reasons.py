@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import explained, queries
 from pytest_factorfair.domain import Exchange, Option, Query, Reason, Request, Response, Sampling
 from pytest_factorfair.models import build
-from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import explained, queries
 from pytest_factorfair.reading.reasons import Citations, reason
 from tests.unit.models.asking import near
 from tests.unit.models.sample import SAMPLE

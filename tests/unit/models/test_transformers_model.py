@@ -7,8 +7,8 @@ import pytest
 
 from pytest_factorfair.domain import AnswerMode
 from pytest_factorfair.errors import InputError, MissingExtraError
-from pytest_factorfair.models import checkpoint, transformers_model
-from pytest_factorfair.models.local_model import device
+from pytest_factorfair.local import checkpoint, transformers_model
+from pytest_factorfair.local.model import device
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import parse
 from tests.asking import spec

@@ -10,7 +10,7 @@ import pytest
 from pytest_factorfair.domain import Judgement, Summary, defused
 from pytest_factorfair.gates import Obstacle, release
 from pytest_factorfair.plugin.terminal import annotate
-from pytest_factorfair.session.conclusion import Result
+from pytest_factorfair.runs.conclusion import Result
 from tests.unit.reports.test_markdown import summary, verdict
 
 

@@ -17,6 +17,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
@@ -28,7 +29,6 @@ from pytest_factorfair.domain import (
     Usage,
 )
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.reports import contact_sheets
 from pytest_factorfair.reports.canvas import COLUMNS, GAP, SIDE, WIDTH
 from pytest_factorfair.reports.html import to_html

@@ -20,9 +20,9 @@ from jsonschema import Draft202012Validator
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Judgement, Verdict
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.reports.evidence.attestation import predicate, statement
-from pytest_factorfair.reports.evidence.consistency import contradicts
-from pytest_factorfair.reports.evidence.every_eval_ever import ModelName
+from pytest_factorfair.exports.evidence.attestation import predicate, statement
+from pytest_factorfair.exports.evidence.consistency import contradicts
+from pytest_factorfair.exports.evidence.every_eval_ever import ModelName
 from pytest_factorfair.reports.json_report import read, replies
 from tests.finished import FAILING, PAINTED, REFUSING, TEXT, Finished
 from tests.project import DATA

@@ -9,12 +9,12 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Condition, ConditionValue, Tally
+from pytest_factorfair.benchmarks.fact_or_fair.measure import FactOrFairMeasuring
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
+from pytest_factorfair.benchmarks.measurement import Estimation
 from pytest_factorfair.domain import Estimator, Interval, Score
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Condition, ConditionValue, Tally
-from pytest_factorfair.protocols.fact_or_fair.measure import FactOrFairMeasuring
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
-from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
-from pytest_factorfair.protocols.measurement import Estimation
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.sample import Sample
 

@@ -5,6 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import (
+    Context,
+    FactOrFair,
+    People,
+    Scenario,
+    Statistic,
+    Topic,
+    TopicCase,
+    Truth,
+)
 from pytest_factorfair.domain import (
     DIRECTIONS,
     Answer,
@@ -14,16 +24,6 @@ from pytest_factorfair.domain import (
     Outcome,
     Record,
     Sampling,
-)
-from pytest_factorfair.protocols.fact_or_fair.checklist import (
-    Context,
-    FactOrFair,
-    People,
-    Scenario,
-    Statistic,
-    Topic,
-    TopicCase,
-    Truth,
 )
 
 SAMPLING = Sampling(design="balanced", samples=4, objective=4, seed=1)

@@ -11,6 +11,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
+from pytest_factorfair.benchmarks.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import MOST_WORTH, Tally, rows, saved
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.largest import favourite_letter
+from pytest_factorfair.benchmarks.fact_or_fair.report import cautions
+from pytest_factorfair.benchmarks.measurement import Cell
 from pytest_factorfair.domain import (
     DIRECTIONS,
     Answer,
@@ -24,15 +33,6 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.gates.evidence import too_few
-from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
-from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import MOST_WORTH, Tally, rows, saved
-from pytest_factorfair.protocols.fact_or_fair.metrics.largest import favourite_letter
-from pytest_factorfair.protocols.fact_or_fair.report import cautions
-from pytest_factorfair.protocols.measurement import Cell
 from pytest_factorfair.reading.answers import answer as read
 from pytest_factorfair.statistics.bounds import quantile, wilson
 from tests.unit.checklist.files import fact_or_fair

@@ -8,8 +8,8 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.scoring.reference import Range, match_range
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import Range, match_range
 from tests.unit.scoring.builders import objective, tally, tally_metric
 
 PAIRS = tuple(frozenset(pair) for pair in combinations(range(4), 2))

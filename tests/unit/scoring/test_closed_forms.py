@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.scoring.reference import ExpectedScores, stereotyped
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import ExpectedScores, stereotyped
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld, tradeoff_bound, tradeoff_distance
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring.builders import Floats, Ints, tally, tally_metric, toward, truths

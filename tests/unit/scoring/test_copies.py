@@ -8,7 +8,7 @@ import pytest
 
 from pytest_factorfair.domain import Answer, CaseKey, Record
 from pytest_factorfair.models import deterministic
-from pytest_factorfair.session.tabulating import copied, distinct
+from pytest_factorfair.runs.tabulating import copied, distinct
 
 ANSWER = Answer("q", "answered", "", "A", {"gender": "Female"}, {}, "k")
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, rows
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.measurements import TallyRate
+from pytest_factorfair.benchmarks.rates import rates
 from pytest_factorfair.domain import FILTERED, Answer, Record
-from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, rows
-from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import TallyRate
-from pytest_factorfair.protocols.rates import rates
 from pytest_factorfair.reading import neutral
 from tests.unit.scoring.checklists import FACTS, SAMPLING, answer, plan, record
 

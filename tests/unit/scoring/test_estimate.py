@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics import applying
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import applying
 from pytest_factorfair.scoring import s_e, s_kld
 from pytest_factorfair.statistics.estimate import Estimate, SeveralScores
 from tests.unit.scoring.builders import estimate, objective, score_rows, tally, toward, truths

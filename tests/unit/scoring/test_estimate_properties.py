@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, applying
-from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LargestShare
-from pytest_factorfair.protocols.fact_or_fair.metrics.within import EvennessWithin
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, applying
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.largest import LargestShare
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import EvennessWithin
 from tests.unit.scoring.builders import SEEDS, estimate, tally, tally_metric
 
 

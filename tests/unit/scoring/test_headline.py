@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import Headline, headline
 from pytest_factorfair.domain import Score
-from pytest_factorfair.protocols.fact_or_fair.printing.headline import Headline, headline
 
 
 def _score(

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import Estimator, Score
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import (
     ColumnOfInfluence,
     influence,
     influences,
 )
+from pytest_factorfair.domain import Estimator, Score
 from pytest_factorfair.statistics.sample import Sample
 from tests.unit.scoring.builders import tally
 

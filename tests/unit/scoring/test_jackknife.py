@@ -7,7 +7,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.scoring.formulas import entropies
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import entropies
 from pytest_factorfair.statistics.jackknife import jackknifed_entropies, jackknifed_likenesses
 from tests.unit.scoring.builders import toward, truths
 

@@ -7,8 +7,8 @@ from statistics import NormalDist
 
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.gates import parse, rule
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from tests.unit.scoring.builders import estimate, objective, tally, tally_metric
 
 EVEN = [18, 18, 18, 18]

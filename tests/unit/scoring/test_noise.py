@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import (
+from pytest_factorfair.benchmarks.fact_or_fair.counting.answer_arrays import (
     AnswerArrays,
     AnswerRow,
     by_group,
 )
-from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs
-from pytest_factorfair.protocols.fact_or_fair.scoring.spread import EVENNESS, jack_delta, single
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Pairs
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import EVENNESS, jack_delta, single
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.sample import Sample
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pytest_factorfair.benchmarks.fact_or_fair.report import people_seen
 from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record
-from pytest_factorfair.protocols.fact_or_fair.report import people_seen
 from tests.unit.scoring.checklists import FACTS
 
 

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import influence
+from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import headline
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import algorithm_2, published
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import fair_likeness
+from pytest_factorfair.benchmarks.faintbench.metrics import ETA
 from pytest_factorfair.domain import Score
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.influence import influence
-from pytest_factorfair.protocols.fact_or_fair.printing.headline import headline
-from pytest_factorfair.protocols.fact_or_fair.scoring.formulas import algorithm_2, published
-from pytest_factorfair.protocols.fact_or_fair.scoring.reference import fair_likeness
-from pytest_factorfair.protocols.faintbench.metrics import ETA
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld, tradeoff_bound, tradeoff_distance
 from tests.unit.scoring.builders import Ints, objective, tally
 from tests.unit.scoring.faintbench.test_published_code import implicit, sdxl, selection

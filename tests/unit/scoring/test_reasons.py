@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_factorfair.domain import Citation, Reason
-from pytest_factorfair.session.reasons import ReasonContext, reason_shares
+from pytest_factorfair.runs.reasons import ReasonContext, reason_shares
 
 PLACE = ReasonContext("m", "facts", "attribution")
 

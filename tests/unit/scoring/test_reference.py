@@ -8,7 +8,7 @@ from math import comb, exp, factorial, log, prod
 
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.scoring.reference import fair_entropy, fair_likeness
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import fair_entropy, fair_likeness
 from tests.unit.scoring.builders import tally, tally_metric
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.scoring.spread import jack_delta
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import jack_delta
 from pytest_factorfair.statistics.sample import Sample
 
 COUNTS = np.array([[[30.0, 20, 15, 7], [9, 40, 12, 11]], [[72, 0, 0, 0], [18, 18, 18, 18]]])

@@ -11,20 +11,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import Query
-from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
-from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.design import Design, design_of
-from pytest_factorfair.protocols.fact_or_fair.counting.first_look import FirstLook, facts_of
-from pytest_factorfair.protocols.fact_or_fair.metrics.fact_scan import scan_facts
-from pytest_factorfair.protocols.fact_or_fair.metrics.scan import (
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
+from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design, design_of
+from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FirstLook, facts_of
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.fact_scan import scan_facts
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan import (
     divergence,
     limit_of,
     scan,
     scan_lost,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scans import ALLOWANCES, SCANS, Scanned
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCANS, Scanned
+from pytest_factorfair.domain import Query
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring import checklists
 from tests.unit.scoring.checklists import FACTS

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.domain import Score
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from tests.unit.scoring.builders import objective, score_rows, tally
 
 SCORES = ["s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import shares
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.fact_or_fair.scoring.formulas import shares
 from pytest_factorfair.scoring import s_e, s_fact, s_kld
 
 

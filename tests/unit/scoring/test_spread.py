@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.scoring.formulas import entropies, likenesses, shares
-from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import entropies, likenesses, shares
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import (
     EVENNESS,
     FACT,
     LIKENESS,

@@ -9,11 +9,11 @@ from random import Random
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import CELL_FIELDS, Tally
 from pytest_factorfair.domain import Answer, Outcome, Record
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import CELL_FIELDS, Tally
 from tests.unit.scoring.checklists import FACTS, SAMPLING, answer, crossed, plan, record
 
 MODEL = "sim:uniform"

@@ -12,6 +12,11 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import Counting, tabulate
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import ChosenCells, Tally
+from pytest_factorfair.benchmarks.fact_or_fair.report import ChoiceFrequencies, cautions
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
@@ -25,11 +30,6 @@ from pytest_factorfair.domain import (
     Share,
 )
 from pytest_factorfair.gates import judge, parse
-from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
-from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import Counting, tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
-from pytest_factorfair.protocols.fact_or_fair.report import ChoiceFrequencies, cautions
 from pytest_factorfair.reading import answer, choices
 from pytest_factorfair.statistics.bounds import chi_square_tail
 from tests.unit.checklist.files import fact_or_fair

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
+from pytest_factorfair.benchmarks.combined import selected
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import ConditionValue, CrossedCounts, Tally
+from pytest_factorfair.benchmarks.measurement import CORRECTED
 from pytest_factorfair.domain import Answer, Design, Query, Sampling, Verdict
 from pytest_factorfair.gates import judge, parse, rule
-from pytest_factorfair.protocols.combined import selected
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import ConditionValue, CrossedCounts, Tally
-from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.statistics.estimate import Estimate, SeveralScores, SeveralShares
 from tests.unit.gates.planned import planned
 from tests.unit.scoring import checklists

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.largest import favourite_letter
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.largest import favourite_letter
 from pytest_factorfair.statistics.estimate import SeveralShares
 from tests.unit.scoring.builders import Ints, tally, tally_metric
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.store import BatchItem, BatchRow, Step, Store
-from pytest_factorfair.store.claims import Claimant
+from pytest_factorfair.store.sharing.claims import Claimant
 from tests import keeping
 
 WAIT = 30

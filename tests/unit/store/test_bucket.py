@@ -12,7 +12,7 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
-from pytest_factorfair.store.bucket import Bucket
+from pytest_factorfair.store.durable.bucket import Bucket
 from tests import keeping
 from tests.bucket import KEY, SECRET, Service
 from tests.keeping import PNG

@@ -13,8 +13,9 @@ import pytest
 from sqlalchemy import Connection, event, func, select, update
 
 from pytest_factorfair.domain import Response
-from pytest_factorfair.store import ClaimResult, Store, claims
+from pytest_factorfair.store import ClaimResult, Store
 from pytest_factorfair.store.schema import CLAIMS, OWNERS
+from pytest_factorfair.store.sharing import claims
 from tests import keeping
 
 WAIT = 30

@@ -19,8 +19,9 @@ import pytest
 import sqlalchemy
 
 from pytest_factorfair.domain import CallRequest, Ceilings, Grant, Response
-from pytest_factorfair.store import SharedLimits, Store, claims
+from pytest_factorfair.store import SharedLimits, Store
 from pytest_factorfair.store.pictures import Folder, Picture
+from pytest_factorfair.store.sharing import claims
 from tests import forkserver, keeping
 from tests.bucket import Service
 from tests.project import DATA, FEW_PORTRAITS, program

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from pytest_factorfair.store.outage import Outage
+from pytest_factorfair.store.durable.outage import Outage
 
 
 class Disk:

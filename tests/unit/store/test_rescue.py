@@ -13,7 +13,8 @@ import pytest
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import RescuedError, StoreError
-from pytest_factorfair.store import Store, rescue
+from pytest_factorfair.store import Store
+from pytest_factorfair.store.durable import rescue
 from tests import keeping
 
 WAIT = 30

@@ -17,8 +17,8 @@ from sqlalchemy.engine import make_url
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store, opening
-from pytest_factorfair.store import transactions as module
-from pytest_factorfair.store.transactions import Transactions
+from pytest_factorfair.store.durable import transactions as module
+from pytest_factorfair.store.durable.transactions import Transactions
 from tests import keeping
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import event
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store, opening
-from pytest_factorfair.store.outage import Outage
+from pytest_factorfair.store.durable.outage import Outage
 from pytest_factorfair.store.pictures import Folder
 from pytest_factorfair.store.rows import Origin, to_row
 from pytest_factorfair.store.writer import Write, Writer

@@ -14,11 +14,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from jsonschema import Draft7Validator
 
+from pytest_factorfair.benchmarks.fact_or_fair.printing.figures import curves
 from pytest_factorfair.domain import Score
 from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries
 from pytest_factorfair.drawing.figures import RENDERERS, Figure, around
 from pytest_factorfair.drawing.table import Table
-from pytest_factorfair.protocols.fact_or_fair.printing.figures import curves
 from pytest_factorfair.reports import json_report
 from pytest_factorfair.reports.papers import figures, paper_tables
 from tests.finished import PICTURES, TEXT, Finished

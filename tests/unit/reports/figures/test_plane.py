@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import Plane, plane, planes, points
 from pytest_factorfair.domain import Summary
-from pytest_factorfair.protocols.fact_or_fair.printing.plane import Plane, plane, planes, points
 from pytest_factorfair.reports import json_report
 from tests.finished import TEXT, Finished
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.benchmarks.faintbench.printing.tables import faintbench_tables
 from pytest_factorfair.domain import Score
 from pytest_factorfair.drawing.entries import Omission, entries
 from pytest_factorfair.drawing.table import Table
-from pytest_factorfair.protocols.faintbench.printing.tables import faintbench_tables
 from pytest_factorfair.reports.papers import WRITERS, paper_tables
 from tests.unit.reports.paper_tables.builders import summary
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import jsonschema
 
+from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import MEANT, correction_tables
 from pytest_factorfair.domain import Correction, Fingerprint, Summary, Usage
-from pytest_factorfair.protocols.fact_or_fair.printing.tables import MEANT, correction_tables
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import influence
+from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import influence_tables, score_tables
 from pytest_factorfair.domain import Estimator, Fingerprint, Score, Summary, Usage
 from pytest_factorfair.drawing.table import Table
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.influence import influence
-from pytest_factorfair.protocols.fact_or_fair.printing.tables import influence_tables, score_tables
 from tests.unit.scoring.builders import objective, score_rows, tally, toward, truths
 
 TRUTH = truths(6, 4)

@@ -7,7 +7,7 @@ from math import log2, sqrt
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.faintbench.scoring.formulas import (
+from pytest_factorfair.benchmarks.faintbench.scoring.formulas import (
     floor,
     jensen_shannon,
     rescaled,

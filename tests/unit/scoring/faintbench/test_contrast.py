@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pytest_factorfair.protocols.faintbench.scoring.manifestation import (
+from pytest_factorfair.benchmarks.faintbench.scoring.manifestation import (
     DEFINITIONS,
     Contrast,
     Definition,

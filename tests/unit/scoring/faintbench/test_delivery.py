@@ -7,8 +7,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks.faintbench.scoring.formulas import explicit, level, sides
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.faintbench.scoring.formulas import explicit, level, sides
 
 
 def test_a_prompt_s_share_has_wilson_s_bounds() -> None:

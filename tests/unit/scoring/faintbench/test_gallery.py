@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks import cases, load
+from pytest_factorfair.benchmarks.faintbench.cases import notices
+from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, PromptCase, prompt_cases
+from pytest_factorfair.benchmarks.faintbench.measure import FaintbenchMeasuring
+from pytest_factorfair.benchmarks.faintbench.report import prompt_counts, uncounted
+from pytest_factorfair.benchmarks.faintbench.scoring.gallery import Gallery, gallery
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Estimation
 from pytest_factorfair.domain import Answer, CaseKey, Estimator, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, check, expand, judge, parse
-from pytest_factorfair.protocols import cases, load
-from pytest_factorfair.protocols.faintbench.cases import notices
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
-from pytest_factorfair.protocols.faintbench.measure import FaintbenchMeasuring
-from pytest_factorfair.protocols.faintbench.report import prompt_counts, uncounted
-from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, gallery
-from pytest_factorfair.protocols.measurement import BaselineCounts, Estimation
 from tests.unit.galleries import shipped
 from tests.unit.gates.planned import planned
 

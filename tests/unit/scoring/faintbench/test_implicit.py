@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pytest_factorfair.domain import Estimator
-from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.faintbench.scoring.formulas import (
+from pytest_factorfair.benchmarks.faintbench.scoring.formulas import (
     divergence,
     floor,
     implicit,
     rescaled_implicit,
     similarity,
 )
+from pytest_factorfair.domain import Estimator
+from pytest_factorfair.errors import InputError
 from tests.unit.scoring.faintbench.truths import AGE, GENDER, RACE
 
 Floats = NDArray[np.float64]

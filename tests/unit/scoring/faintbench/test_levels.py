@@ -7,8 +7,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.faintbench.scoring.formulas import (
+from pytest_factorfair.benchmarks.faintbench.scoring.formulas import (
     Cells,
     explicit,
     floor,
@@ -16,6 +15,7 @@ from pytest_factorfair.protocols.faintbench.scoring.formulas import (
     joined,
     level,
 )
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.statistics.estimate import Estimate
 from tests.unit.scoring.faintbench.truths import AGE, ATTRIBUTES, GENDER, RACE
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.faintbench.scoring.manifestation import (
+from pytest_factorfair.benchmarks.faintbench.scoring.manifestation import (
     Definition,
     PromptPairs,
     manifestation,
     overall,
     paired,
 )
+from pytest_factorfair.errors import InputError
 from tests.unit.scoring.faintbench.truths import CLASSES, GENDER, RACE
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.faintbench.scoring.optimised import optimised
+from pytest_factorfair.benchmarks.faintbench.scoring.optimised import optimised
 
 GENDERS = ("man", "woman")
 RACES = ("european", "east_asian", "african", "latino", "south_asian")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pytest_factorfair.protocols.faintbench.scoring.formulas import (
+from pytest_factorfair.benchmarks.faintbench.scoring.formulas import (
     explicit,
     floor,
     implicit,
@@ -17,7 +17,7 @@ from pytest_factorfair.protocols.faintbench.scoring.formulas import (
     level,
     similarity,
 )
-from pytest_factorfair.protocols.faintbench.scoring.manifestation import (
+from pytest_factorfair.benchmarks.faintbench.scoring.manifestation import (
     Contrast,
     Definition,
     manifestation,

@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks import cases
+from pytest_factorfair.benchmarks.faintbench.checklist import Part, prompt_cases
+from pytest_factorfair.benchmarks.faintbench.metrics import ETA, EXPLICIT, IMPLICIT
+from pytest_factorfair.benchmarks.faintbench.scoring.gallery import Gallery, Selection, gallery
 from pytest_factorfair.domain import ALL, Estimator, Sampling
-from pytest_factorfair.protocols import cases
-from pytest_factorfair.protocols.faintbench.checklist import Part, prompt_cases
-from pytest_factorfair.protocols.faintbench.metrics import ETA, EXPLICIT, IMPLICIT
-from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, Selection, gallery
 from tests.unit.galleries import shipped
 
 AVERAGES = Path(__file__).parents[3] / "data" / "faintbench_sdxl.csv"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.faintbench.scoring.formulas import Cells, level
+from pytest_factorfair.benchmarks.faintbench.scoring.formulas import Cells, level
 from tests.unit.scoring.faintbench.truths import ATTRIBUTES
 
 PUBLISHED: dict[str, Any] = json.loads(

@@ -1,0 +1,305 @@
+"""The measuring part of FACT-OR-FAIR: the scores that gates select, and the rows of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import (
+    FactOrFair,
+    TopicCase,
+    topic_cases,
+)
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import LENIENT, Tally, rows, saved
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import FURTHER, METRICS, RATES, applying, compared
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.dependence import dependences
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import (
+    INFLUENCE,
+    influence,
+    influences,
+)
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.measurements import (
+    ConditionScore,
+    ContextsScore,
+    Influence,
+    TallyRate,
+    TallyScore,
+)
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import ScanScore
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import SCAN, SCANS
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import SCORES
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import CROSSED, EvennessWithin
+from pytest_factorfair.benchmarks.fact_or_fair.recommended import recommended
+from pytest_factorfair.benchmarks.fact_or_fair.report import (
+    cautions,
+    corrections,
+    fragile,
+    people_seen,
+)
+from pytest_factorfair.benchmarks.measurement import (
+    CORRECTED,
+    Estimation,
+    Measurement,
+)
+from pytest_factorfair.benchmarks.measuring import (
+    BenchmarkReport,
+    Coverable,
+    Expression,
+    GateSet,
+    Measuring,
+    ReportInputs,
+    Scope,
+    filter_words,
+    matching,
+    run_words,
+)
+from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
+from pytest_factorfair.benchmarks.rates import Rate
+from pytest_factorfair.domain import Case, Gate, Record, Sampling
+
+
+class FactOrFairMeasuring(Measuring[Tally, Metric]):
+    """Counts by topic: each answer is a group of people, for one end of a statistic."""
+
+    unit = "answers per topic and context"
+    metrics = METRICS
+    recomputable = frozenset({*(metric.name for metric in SCORES), *RATES})
+    unsaved = ("s_e_within", "crossed", "name_preference", "influence")
+
+    @property
+    def declared(self) -> Mapping[str, Metric]:
+        return METRICS | FURTHER
+
+    def count(
+        self,
+        records: Iterable[Record],
+        checklist: FactOrFair,
+        cases: Sequence[Case],
+        *,
+        models: Sequence[str],
+        sampling: Sampling,
+    ) -> tuple[Tally, ...]:
+        return tabulate(records, checklist, topic_cases(cases), models=models, sampling=sampling)
+
+    def scores(self, counts: Tally, estimation: Estimation) -> Iterator[TallyScore | TallyRate]:
+        """Every score of a tally: plug-in value, corrected value with its 95 % interval, and references.
+
+        ``corrected`` centres S_fact on its mean over topics, S_E and S_KLD on their jackknife values, and
+        S_fair and the signed distance on the values that follow from these; all values except the distance
+        are clipped to 0 to 1. With interval ``instrument``, errors come from the delta method: answers are
+        random, scenarios fixed. With ``scenarios``, scenarios are random, too, if the part has any. Rates
+        have Wilson bounds; favourites and gaps have bounds of the largest of several shares. ``plugin`` and
+        ``published-code`` give values without errors, except for rates.
+
+        The value is None if a topic has no answers. A corrected S_fact needs an answer in every cell; scores
+        that depend on S_E or S_KLD need 20. ``n`` is the number of answers behind a score; for a rate, the
+        number of queries asked.
+        """
+        for metric in applying(counts.part, counts.background):
+            if isinstance(metric, EvennessWithin):
+                for condition in counts.conditions:
+                    yield ConditionScore(counts.within(condition), (), estimation)
+            else:
+                yield TallyScore(metric, counts, (), estimation)
+        for rate in RATES.values():
+            yield TallyRate(rate, counts, ())
+
+    def measure(
+        self, metric: str, words: Sequence[str], counts: Sequence[Tally], estimation: Estimation
+    ) -> tuple[Measurement, ...]:
+        """One score per tally that the words select; an influence is over all contexts of an attribute."""
+        of, selected, filters = METRICS[metric], self.select(metric, words, counts), filter_words(counts)
+
+        def selecting(tally: Tally, *own: str) -> tuple[str, ...]:
+            statistics = (word for word in tally.statistics if word in words)
+            return (*run_words(tally, filters), *own, tally.attribute, *statistics)
+
+        groups: dict[Hashable, list[Tally]] = {}
+        if of is SCAN:
+            for tally in selected:
+                groups.setdefault((tally.model, tally.checklist), []).append(tally)
+            lenient = [LENIENT] if LENIENT in words else []
+            outcomes = [word for word in SCANS if word in words] or [*SCANS]
+            return tuple(
+                ScanScore(outcome, of_part, answers, (*run_words(group[0], filters), outcome, *lenient))
+                for group in groups.values()
+                if (answers := group[0].first_answers) is not None
+                for outcome in outcomes
+                if (of_part := [tally for tally in group if tally.part == SCANS[outcome].part])
+            )
+        if of is CROSSED:
+            for tally in selected:
+                groups.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
+            contexts = [word for word in words if word in filters["context"]]
+            return tuple(
+                ContextsScore(CROSSED, group, selecting(group[0], *(contexts or [group[0].part])), estimation)
+                for group in groups.values()
+            )
+        if isinstance(of, EvennessWithin):
+            return tuple(
+                ConditionScore(
+                    tally.within(condition),
+                    (*selecting(tally, tally.context or tally.part), condition),
+                    estimation,
+                )
+                for tally in selected
+                for condition in tally.conditions
+                if filters["condition"].isdisjoint(words) or condition in words
+            )
+        if isinstance(of, Rate):
+            return tuple(
+                TallyRate(of, tally, selecting(tally, tally.context or tally.part)) for tally in selected
+            )
+        if isinstance(of, TallyMetric):
+            return tuple(
+                TallyScore(of, tally, selecting(tally, tally.context or tally.part), estimation)
+                for tally in selected
+            )
+        return tuple(
+            Influence(
+                tally,
+                usual,
+                column,
+                (*selecting(tally, tally.context or tally.part), *filter(None, [column.word])),
+                estimation,
+            )
+            for tally in selected
+            for usual in [plain(tally, counts)]
+            for column in influences(tally, usual, estimator=estimation.estimator)
+            if filters["column"].isdisjoint(words) or column.word in words
+        )
+
+    def select(self, metric: str, words: Sequence[str], counts: Sequence[Tally]) -> tuple[Tally, ...]:
+        """The tallies that a metric and words select, restricted to the statistics that the words select."""
+        of, tallies = METRICS[metric], []
+        for tally, selection in matching(words, counts):
+            # There is an influence only where a context names a group.
+            produced = (
+                of.applies(tally.part, tally.background) and of.modality in ("", tally.modality)
+                if isinstance(of, TallyMetric)
+                else tally.background != "none"
+            )
+            produced |= isinstance(of, Rate)
+            produced &= of is not CROSSED or any(
+                len(crossed.groups) >= tally.k for crossed in tally.crossed.values()
+            )
+            produced &= isinstance(of, EvennessWithin) or not selection["condition"]
+            produced &= of is METRICS[INFLUENCE] or not selection["column"]
+            if of is SCAN:
+                narrowed = ("context", "attribute", "statistic", "condition", "column")
+                produced = tally.first_answers is not None and not any(selection[kind] for kind in narrowed)
+            else:
+                produced &= not (selection["outcome"] or selection["allowance"])
+            if produced:
+                tallies.append(tally.restrict(selection["statistic"] or tally.statistics))
+        return tuple(tallies)
+
+    def scope(self, gate: Gate, counts: Sequence[Tally]) -> Scope:
+        sense, filters = METRICS[gate.metric].sense(gate.comparison), filter_words(counts)
+        if sense is None:
+            return Scope(gate.filters)
+        named = not filters["part"].union(filters["context"]).isdisjoint(gate.filters)
+        if not named and sense.part in filters["part"]:
+            return Scope((*gate.filters, sense.part), narrowed=True)
+        selected = self.select(gate.metric, gate.filters, counts)
+        contexts = dict.fromkeys(
+            tally.context or tally.part for tally in selected if tally.part != sense.part
+        )
+        return Scope(gate.filters, beside=tuple(contexts), named=named)
+
+    def saved(self, report: Mapping[str, Any], records: Sequence[Record] = ()) -> tuple[Tally, ...]:
+        return tuple(saved(report, records))
+
+    def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> BenchmarkReport:
+        scans = [score for score in self._scans(counts, inputs) if score.scanned is not None]
+        likeliest = (score.likeliest for score in scans)
+        notes = [*fragile(counts), *cautions(counts), *filter(None, likeliest)]
+        for checklist in inputs.checklists:
+            if isinstance(checklist, FactOrFair) and checklist.modality == "image":
+                notes += people_seen(inputs.records, checklist, models=inputs.models)
+        return BenchmarkReport(
+            scores=(
+                *super().report(counts, inputs).scores,
+                *influence(counts, estimator=inputs.estimation.estimator),
+            ),
+            topics=tuple(row for tally in counts for row in rows(tally)),
+            dependences=tuple(row for tally in counts for row in dependences(tally)),
+            scans=tuple(score.outcome_row(inputs.baseline) for score in scans),
+            corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
+            notes=tuple(notes),
+        )
+
+    def _scans(self, counts: Sequence[Tally], inputs: ReportInputs) -> Iterable[ScanScore]:
+        """The scans that gates judge."""
+        scores = dict[tuple[str, tuple[str, ...]], ScanScore]()
+        for gate in inputs.gates:
+            if gate.metric == SCAN.name:
+                for score in self.measure(SCAN.name, gate.filters, counts, inputs.estimation):
+                    if isinstance(score, ScanScore):
+                        scores.setdefault((score.model, score.words), score)
+        return scores.values()
+
+    def compared(self, counts: Tally) -> Iterator[TallyScore]:
+        for metric in compared(counts.part):
+            yield TallyScore(metric, counts, ())
+
+    def pieces(self, counts: Tally) -> Iterator[tuple[str, TallyScore]]:
+        """The scores of each statistic, without those that need several."""
+        # The same tallies for every metric, whose estimates are kept.
+        tallies = [counts.restrict([statistic]) for statistic in counts.statistics]
+        for metric in compared(counts.part):
+            if not metric.product:
+                for tally in tallies:
+                    yield tally.statistics[0], TallyScore(metric, tally, ())
+
+    def further_scores(self, counts: Sequence[Tally]) -> Iterator[Measurement]:
+        for metric in METRICS:
+            for score in self.measure(metric, (), counts, CORRECTED):
+                if score.metric.name in FURTHER and score.estimate.plugin is not None:
+                    yield score
+
+    def common(self, counts: Mapping[str, Tally]) -> Mapping[str, Tally]:
+        """The tallies restricted to the statistics that all have."""
+        statistics = frozenset.intersection(*(frozenset(tally.statistics) for tally in counts.values()))
+        return {model: tally.restrict(statistics) for model, tally in counts.items() if statistics}
+
+    def on_boards(self, scores: Collection[tuple[str, ScoreKey]]) -> Sequence[tuple[str, ScoreKey]]:
+        """Scores in the first context, and those that do not exist there."""
+        first: dict[str, str | None] = {}
+        for _, key in scores:
+            if key.part == "subjective":
+                first.setdefault(key.checklist, key.context)
+        return [
+            (name, key)
+            for name, key in scores
+            if key.context == (context := first.get(key.checklist))
+            or (name, key._replace(context=context)) not in scores
+        ]
+
+    def recommended(
+        self, checklist: FactOrFair, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
+    ) -> Iterator[Expression]:
+        return recommended(checklist, sampling, baseline=baseline, gates=gates)
+
+    def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
+        if isinstance(case, TopicCase):
+            for attribute in case.attributes:
+                yield case.part, case.context, attribute, (case.statistic, case.direction)
+
+    def coverage(self, counts: Tally) -> Iterator[Coverable]:
+        key = (counts.model, *counts.score_key)
+        yield Coverable(key, counts.kind, counts.context or "", counts.attribute)
+
+
+def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:
+    """The model's tally without a context, with which contexts that state the truth are compared."""
+    plain_key = (tally.model, tally.checklist, "subjective", "none", tally.attribute)
+    plain_tallies = (
+        candidate
+        for candidate in tallies
+        if (candidate.model, candidate.checklist, candidate.part, candidate.background, candidate.attribute)
+        == plain_key
+    )
+    return next((plain_tally.restrict(tally.statistics) for plain_tally in plain_tallies), None)

@@ -1,0 +1,164 @@
+"""The details that readers expand on the page: the matrix of statistics, and the shares of an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import of_rows
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import columns
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import COLUMNS
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import CONDITIONS
+from pytest_factorfair.domain import Summary, TopicCounts, titled
+from pytest_factorfair.drawing import statements
+from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
+from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilsons
+from pytest_factorfair.statistics.sample import Sample
+
+Row = dict[str, Any]
+
+
+def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
+    """A row per model, attribute, statistic and context, with both of its ends.
+
+    ``column`` is the context, or the part where there is none; ``select`` is what selects the cell's
+    cases after pytest's ``-k``. ``failed`` are the failed scores that the cell is part of, ``broke`` those
+    that it influenced most.
+    """
+    asked: dict[tuple[str, ...], list[TopicCase]] = {}
+    for case in cases:
+        for attribute in case.attributes:
+            column = case.context or case.part
+            asked.setdefault((case.checklist, attribute, case.statistic, column), []).append(case)
+    failed = [verdict for verdict in summary.gates if verdict.judgement == "failed"]
+    by_cell: dict[tuple[str, ...], list[TopicCounts]] = {}
+    for topic in summary.topics:
+        cell = (topic.model, topic.checklist, topic.attribute, topic.statistic, topic.context or topic.part)
+        by_cell.setdefault(cell, []).append(topic)
+    for (model, checklist, attribute, statistic, column), ends in by_cell.items():
+        cell_cases = asked.get((checklist, attribute, statistic, column), ())
+        cell_ids = {case.id for case in cell_cases}
+        # Every cell has answers in each condition and each column of influence.
+        words = {model, checklist, attribute, statistic, column, ends[0].part, *CONDITIONS, *COLUMNS.values()}
+        tally = of_rows(ends, summary.fingerprint.design, "image" if summary.fingerprint.detector else "text")
+        part_of = [
+            verdict for verdict in failed if verdict.model == model and words.issuperset(verdict.words)
+        ]
+        yield {
+            "model": model,
+            "checklist": checklist,
+            "attribute": statements.attribute(attribute, summary),
+            "statistic": statistic,
+            "title": titled(statistic),
+            "column": column,
+            "part": ends[0].part,
+            "scores": {
+                name: round(value, 4) if (value := metric.value(tally)) is not None else None
+                for name, metric in in_matrix().items()
+                if metric.applies(tally.part, tally.background)
+            },
+            "ends": list(_ends(ends)),
+            "select": " or ".join(dict.fromkeys(case.stem for case in cell_cases)),
+            "failed": [verdict.subject for verdict in part_of],
+            "broke": [
+                verdict.subject
+                for verdict in part_of
+                if attribute in verdict.words  # a scan is of all: its cases are examples of a kind of person
+                for movers in [verdict.explanation.movers if verdict.explanation else ()]
+                if any(
+                    mover.cases.checklist == checklist and not cell_ids.isdisjoint(mover.cases.ids)
+                    for mover in movers
+                )
+            ],
+        }
+
+
+def in_matrix() -> dict[str, TallyMetric]:
+    """The metrics that a cell of the matrix shows for its statistic alone, by name."""
+    return {name: metric for name, metric in columns().items() if not metric.signed}
+
+
+def _ends(topics: Sequence[TopicCounts]) -> Iterator[Row]:
+    """The ends of a statistic: shares of groups, lost answers, letters' mass.
+
+    Shares have 95 % Wilson intervals at as many answers as would be as precise if drawn.
+    """
+    counts = np.array([[*topic.counts.values()] for topic in topics], np.float64)
+    measured = [topic.covariance for topic in topics]
+    precise = Sample(counts, np.array(measured) if all(measured) else None).effective
+    shares = counts / [[topic.answered or np.nan] for topic in topics]
+    z = quantile(BEYOND)
+    low, high = wilsons(shares, precise, z=-z), wilsons(shares, precise, z=z)
+    for index, topic in enumerate(topics):
+        groups: list[Row] = []
+        for group, (name, count) in enumerate(topic.counts.items()):
+            row: Row = {"group": name, "count": round(count, 1)}
+            if topic.answered:
+                row |= {
+                    "share": round(float(shares[index, group]), 4),
+                    "low": round(float(low[index, group]), 4),
+                    "high": round(float(high[index, group]), 4),
+                }
+            groups.append(row)
+        yield {
+            "direction": topic.direction,
+            "truth": topic.truth,
+            "fragile": topic.fragile,
+            "asked": topic.asked,
+            "refused": topic.refused,
+            "unparsed": topic.unparsed,
+            "errors": topic.errors,
+            **({"held": round(1 - topic.outside / topic.answered, 4)} if topic.outside else {}),
+            "groups": groups,
+        }
+
+
+SHARES = "groups"
+"""The data set a drawing fills: rows of group, share, low, high, count, true and even."""
+
+
+def shares() -> Spec:
+    """The drawing of an end's shares, without rows: the page fills in the end that a reader opens."""
+    group = {"field": "group", "type": "nominal", "title": None, "sort": None, "axis": {"labelLimit": 120}}
+    x = share_axis("share of answers", "share")
+    tooltip = [
+        {"field": "group", "type": "nominal"},
+        {"field": "count", "type": "quantitative", "title": "answers"},
+        {"field": "share", "type": "quantitative", "format": ".3f"},
+        {"field": "low", "type": "quantitative", "format": ".3f", "title": "from"},
+        {"field": "high", "type": "quantitative", "format": ".3f", "title": "to"},
+    ]
+    bar = {
+        "mark": {"type": "bar", "height": {"band": 0.6}},
+        "encoding": {
+            "y": group,
+            "x": x,
+            "color": {
+                "field": "true",
+                "type": "nominal",
+                "title": None,
+                "scale": {"domain": [True, False], "range": [PALETTE[0], PALETTE[6]]},
+                "legend": None,
+            },
+            "tooltip": tooltip,
+        },
+    }
+    error = {
+        "mark": {"type": "rule", "strokeWidth": 2, "aria": False},
+        "encoding": {"y": group, "x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}},
+    }
+    even = {
+        "mark": {"type": "rule", "strokeDash": [4, 3], "aria": False},
+        "encoding": {"x": {"field": "even", "type": "quantitative", "aggregate": "max"}},
+    }
+    return {
+        "$schema": SCHEMA,
+        "width": "container",
+        "autosize": FIT,
+        "data": {"name": SHARES},
+        "layer": [bar, error, even],
+    }

@@ -1,0 +1,400 @@
+"""The tables of FACT-OR-FAIR: scores, influence of contexts, corrected shares, and citations of reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from typing import TypeAlias
+
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, RATES, columns
+from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import Headline, headline
+from pytest_factorfair.benchmarks.measurement import ALLOWED
+from pytest_factorfair.domain import Citation, Correction, ReasonShare, ScannedCell, Score, Summary
+from pytest_factorfair.drawing import statements
+from pytest_factorfair.drawing.entries import Entry, shown
+from pytest_factorfair.drawing.table import (
+    DOUBTFUL,
+    MISSING,
+    POINT,
+    UNCORRECTED,
+    Row,
+    Table,
+    differing,
+    interval,
+    mixed,
+    number,
+    percent,
+)
+
+STRENGTH = "strength"
+AS_STRENGTH = "How prejudiced is a simulated model with the same S_fair? From 0, not at all, to 1, always."
+LEGEND = "± 95 % interval; plug-in: uncorrected; fair: of a fair model; can reach: limits of any model"
+"""How to read the table of scores."""
+
+MISSED = frozenset(RATES)
+"""The metrics that add up to the share of missing answers."""
+ByMetric: TypeAlias = Mapping[str, Score]
+
+
+def score_tables(summary: Summary) -> Iterator[Table]:
+    """One table per model, checklist and attribute: parts down, metrics across.
+
+    Below a part's scores without bias stand the plug-in ones, what a fair model's plug-in would
+    be, and what can be reached.
+    """
+    shown = columns()
+    scores = [score for score in summary.scores if score.metric in shown or score.metric in MISSED]
+    subjects = list(
+        dict.fromkeys(
+            (score.model, score.checklist, score.attribute) for score in scores if score.metric in shown
+        )
+    )
+    for subject in subjects:
+        *model_and_checklist, attribute = subject
+        title = (
+            *differing(model_and_checklist, [key[:-1] for key in subjects]),
+            statements.attribute(attribute, summary),
+        )
+        subject_scores = [
+            score for score in scores if (score.model, score.checklist, score.attribute) == subject
+        ]
+        headings = (*(metric.label for metric in shown.values()), STRENGTH)
+        yield Table(
+            " · ".join(title),
+            headings,
+            tuple(_score_rows(subject_scores)),
+            tuple(_score_notes(subject_scores)),
+            legend=LEGEND,
+            meanings=(*(metric.meaning for metric in shown.values()), AS_STRENGTH),
+        )
+
+
+def _score_rows(scores: list[Score]) -> Iterator[Row]:
+    parts_and_contexts = dict.fromkeys(
+        (score.part, score.context) for score in scores if score.metric in columns()
+    )
+    by_part = groupby(
+        (
+            {score.metric: score for score in scores if (score.part, score.context) == part_and_context}
+            for part_and_context in parts_and_contexts
+        ),
+        key=lambda by_metric: next(iter(by_metric.values())).part,
+    )
+    reached: tuple[str, ...] | None = None
+    marked = mixed(score for score in scores if score.metric in columns())
+    for _part, group in by_part:
+        parts = list(group)
+        reach = _metric_cells(parts[0], _reach)
+        if reached not in (None, reach):
+            yield Row("can reach", reached or (), aside=True)
+        reached = reach
+        for by_metric in parts:
+            yield from _scored(by_metric, marked=marked)
+        yield Row("fair, plug-in", _metric_cells(parts[0], _fair), aside=True)
+    if reached is not None:
+        yield Row("can reach", reached, aside=True)
+
+
+def brief(summary: Summary) -> Table | None:
+    """A row per model, checklist and attribute: facts, judgements, their most uneven context, lost answers.
+
+    Judgements are those of the first context, where nothing precedes the question.
+    """
+    by_subject: dict[tuple[str, ...], list[Score]] = {}
+    for score in summary.scores:
+        if (score.part, score.metric) in (("objective", "s_fact"), ("subjective", "s_e")):
+            about = (*statements.among(summary, score), statements.attribute(score.attribute, summary))
+            by_subject.setdefault(about, []).append(score)
+    several = any(sum(score.metric == "s_e" for score in scores) > 1 for scores in by_subject.values())
+    declines = any(topic.declined for topic in summary.topics)
+    rows = []
+    for about, scores in by_subject.items():
+        fact = next((score for score in scores if score.metric == "s_fact"), None)
+        judged = [score for score in scores if score.metric == "s_e"]
+        valued = [score for score in judged if score.value is not None]
+        worst = min(valued, key=lambda score: score.shown or 0.0, default=None)
+        equal = len(valued) > 1 and len({number(score.shown) for score in valued}) == 1
+        name = f" {worst.context}" if worst and not equal else ""
+        further = (f"{interval(worst)}{name}",) if several else ()
+        first_interval = interval(judged[0] if judged else None)
+        asked, lost, could_decline, declined = _counted(scores[0], summary)
+        of_hundred = (f"{declined / max(could_decline, 1):.0%}",) if declines else ()
+        cells = (interval(fact), first_interval, *further, f"{lost:,} of {asked:,}", *of_hundred)
+        rows.append(Row(" ".join(about), cells))
+    contexts = [score.context for scores in by_subject.values() for score in scores if score.context]
+    judgements = f"S_E, {contexts[0] if contexts else 'judgements'}"
+    headings = ("S_fact, facts", judgements, *(("S_E, worst",) if several else ()))
+    headings += ("no answer", *(("declined",) if declines else ()))
+    valued = [score for scores in by_subject.values() for score in scores if score.value is not None]
+    return Table("scores", headings, tuple(rows)) if valued else None
+
+
+def _counted(score: Score, summary: Summary) -> tuple[int, int, int, int]:
+    """The questions of a score's model and attribute, those lost, the judgements, and those declined."""
+    topics = [
+        topic
+        for topic in summary.topics
+        if (topic.model, topic.checklist, topic.attribute) == (score.model, score.checklist, score.attribute)
+    ]
+    return (
+        sum(topic.asked for topic in topics),
+        sum(topic.refused + topic.unparsed + topic.errors for topic in topics),
+        sum(topic.asked for topic in topics if topic.part == "subjective"),
+        sum(topic.declined for topic in topics),
+    )
+
+
+def _scored(by_metric: ByMetric, *, marked: bool) -> Iterator[Row]:
+    """The scores of a part or context, and their plug-in values if these differ."""
+    score, fair = next(iter(by_metric.values())), by_metric.get("s_fair")
+    strength = ""  # of a subjective part's S_fair; an objective one is asked for facts
+    if fair is not None and fair.strength is not None and fair.part == "subjective":
+        strength = number(fair.strength, digits=2)
+    shown = partial(interval, marked=marked, doubtful=_lost(by_metric.values()) > ALLOWED)
+    yield Row(score.context or score.part, (*_metric_cells(by_metric, shown)[:-1], strength))
+    plugin = _metric_cells(by_metric, _plugin)
+    if any(plugin):
+        yield Row("  plug-in", plugin, aside=True)
+
+
+def _metric_cells(by_metric: ByMetric, cell: Callable[[Score | None], str]) -> tuple[str, ...]:
+    return (*(cell(by_metric.get(metric)) for metric in columns()), "")
+
+
+def _plugin(score: Score | None) -> str:
+    if score is None or score.value is None or score.corrected is None:
+        return ""
+    plugin = number(score.value)
+    return f"{plugin}{POINT}" if plugin != number(score.corrected) else ""
+
+
+def _fair(score: Score | None) -> str:
+    return "" if score is None or score.fair_reference is None else f"{number(score.fair_reference)}{POINT}"
+
+
+def _reach(score: Score | None) -> str:
+    if score is None or score.floor is None or score.ceiling is None:
+        return ""
+    return f"{_short(score.floor)}-{_short(score.ceiling)}{POINT}"
+
+
+def _score_notes(scores: list[Score]) -> Iterator[str]:
+    """Scores without an interval, with the reason, and missing answers."""
+    shown = [score for score in scores if score.metric in columns()]
+    for reason in dict.fromkeys(score.reason for score in shown if score.reason):
+        without = [score for score in shown if score.reason == reason]
+        metrics = ", ".join(dict.fromkeys(METRICS[score.metric].label for score in without))
+        contexts = ", ".join(dict.fromkeys(score.context or score.part for score in without))
+        lacking = "no interval for"
+        if mixed(shown) and all(score.corrected is None for score in without):
+            lacking = f"{UNCORRECTED} uncorrected, no interval:"
+        everything = len(without) == len(shown)
+        yield f"no intervals: {reason}" if everything else f"{lacking} {metrics} of {contexts}: {reason}"
+    labels = dict.fromkeys(score.context or score.part for score in scores)
+    lost = {
+        label: _lost(score for score in scores if (score.context or score.part) == label) for label in labels
+    }
+    if any(lost.values()):
+        shares = ", ".join(f"{label} {percent(share, digits=1)}" for label, share in lost.items())
+        why = f"; ±{DOUBTFUL}: they may move a score further than chance"
+        yield f"without an answer: {shares}{why if max(lost.values()) > ALLOWED else ''}"
+
+
+def _lost(scores: Iterable[Score]) -> float:
+    """The share of missing answers in a part or context."""
+    return sum(score.value or 0.0 for score in scores if score.metric in MISSED)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+PREFIX = "influence_"
+SUMMARY = "influence"
+INDEX = "0 no influence, 1 all that the design lets through"
+NAMES = {
+    "high": "highest as stated",
+    "low": "lowest as stated",
+    "in_group": "own group",
+    "out_group": "not own group",
+}
+"""Row labels of the columns of Table 3; others have their context's name."""
+
+
+def influence_tables(summary: Summary) -> Iterator[Table]:
+    """One table of influence per model and checklist.
+
+    For each attribute it has the share, the share without the context, and an index, which is 0 for no
+    influence and 1 for the largest possible one.
+    """
+    scores = [score for score in summary.scores if score.metric == SUMMARY or score.metric.startswith(PREFIX)]
+    subjects = list(dict.fromkeys((score.model, score.checklist) for score in scores))
+    for subject in subjects:
+        subject_scores = [score for score in scores if (score.model, score.checklist) == subject]
+        attributes = tuple(dict.fromkeys(score.attribute for score in subject_scores))
+        title = " · ".join((*differing(subject, subjects), SUMMARY))
+        headings = tuple(heading for name in attributes for heading in (name, "without", "index"))
+        meanings = (METRICS[SUMMARY].meaning, "The share without anything before the question.", INDEX) * len(
+            attributes
+        )
+        yield Table(
+            title,
+            headings,
+            tuple(_influence_rows(subject_scores, attributes)),
+            legend=f"index: {INDEX}",
+            meanings=meanings,
+        )
+
+
+def _influence_rows(scores: Sequence[Score], attributes: Sequence[str]) -> Iterator[Row]:
+    for metric in sorted(
+        dict.fromkeys(score.metric for score in scores), key=lambda metric: metric == SUMMARY
+    ):
+        by_attribute = {score.attribute: score for score in scores if score.metric == metric}
+        cells: list[str] = []
+        for name in attributes:
+            if (score := by_attribute.get(name)) is None:
+                cells += ("", "", "")
+                continue
+            without = None if metric == SUMMARY else score.fair_reference
+            index = "" if score.strength is None else number(score.strength, digits=2)
+            cells += (interval(score), "" if without is None else number(without), index)
+        column = metric.removeprefix(PREFIX)
+        yield Row("mean increase" if metric == SUMMARY else NAMES.get(column, column), tuple(cells))
+
+
+MEANT = "perceived shares, pooled over topics; below them, what is left once the detector's error is out"
+
+
+def correction_tables(summary: Summary) -> Iterator[Table]:
+    """One table per model, checklist and attribute: groups across, raw above corrected shares."""
+    subjects: dict[tuple[str, str, str], list[Correction]] = {}
+    for correction in summary.corrections:
+        subjects.setdefault((correction.model, correction.checklist, correction.attribute), []).append(
+            correction
+        )
+    for subject, corrections in subjects.items():
+        groups = next((tuple(correction.raw) for correction in corrections if correction.raw), ())
+        notes = tuple(
+            dict.fromkeys(
+                f"not corrected: {correction.reason}" for correction in corrections if correction.reason
+            )
+        )
+        *model_and_checklist, attribute = subject
+        title = " · ".join((*differing(model_and_checklist, [key[:-1] for key in subjects]), attribute))
+        yield Table(
+            f"{title}, shares",
+            (*groups, "faces"),
+            tuple(row for correction in corrections for row in _correction_rows(correction, groups)),
+            (*notes, *(() if all(correction.reason for correction in corrections) else (MEANT,))),
+        )
+
+
+def _correction_rows(correction: Correction, groups: Sequence[str]) -> Iterator[Row]:
+    raw = tuple(_share(correction.raw, group) for group in groups)
+    yield Row(correction.context or correction.part, (*raw, f"{correction.n:,}"))
+    if correction.corrected:
+        yield Row("  corrected", (*(_share(correction.corrected, group) for group in groups), ""))
+        between = (f"{_share(correction.low, group)}-{_share(correction.high, group)}" for group in groups)
+        yield Row("  95 %", (*between, ""), aside=True)
+
+
+def _share(shares: Mapping[str, float], group: str) -> str:
+    return number(shares.get(group), digits=2)
+
+
+SCANNED: Mapping[str, str] = {
+    "subjective": "chosen far too often or too seldom",
+    "refused": "refused more than the topics explain",
+    "unparsed": "unparsed more than the topics explain",
+    "objective": "facts falsified, or answered by letters",
+}
+
+
+def scan_tables(summary: Summary) -> Iterator[Table]:
+    """The worst cells of each scan that failed, with the numbers that were allowed."""
+    subjects = [(scan.model, scan.checklist) for scan in summary.scans]
+    for scan in summary.scans:
+        word = scan.scan.split(",")[0]
+        rows = [
+            Row(
+                ": ".join(filter(None, (cell.condition, cell.kind))),
+                (
+                    f"{cell.taken:,.0f} of {cell.n:,}",
+                    f"{cell.fair:,.0f}",
+                    f"{'at most' if cell.taken > cell.fair else 'at least'} {cell.limit:,.0f}",
+                    _before(cell),
+                    cell.case,
+                ),
+            )
+            for cell in scan.worst
+            if cell.value > 1
+        ]
+        if rows:
+            title = " · ".join((*differing((scan.model, scan.checklist), subjects), SCANNED[word]))
+            legend = f"found by looking at {scan.cells:,} cells of {scan.n:,} answers; factorfair show CASE"
+            yield Table(title, ("times", "fair", "allowed", "before", "case"), tuple(rows), legend=legend)
+
+
+def _before(cell: ScannedCell) -> str:
+    """The numbers of the baseline, and whether the cell is new: it was within the limit."""
+    if cell.before is None or not cell.before_n:
+        return MISSING
+    share, limit = cell.before / cell.before_n, cell.limit / cell.n
+    is_new = share <= limit if cell.taken > cell.fair else share >= limit
+    return f"{cell.before:,.0f} of {cell.before_n:,}{', new' if is_new else ''}"
+
+
+CITED: Mapping[Citation, str] = {
+    "group": "a group",
+    "prior": "statistics",
+    "news": "the news",
+    "identity": "its identity",
+}
+"""The headings of what is cited."""
+
+
+def reason_tables(summary: Summary) -> Iterator[Table]:
+    """One table per model and checklist: contexts down, what the reasons cite across."""
+    subjects = tuple(
+        dict.fromkeys((reason_share.model, reason_share.checklist) for reason_share in summary.reasons)
+    )
+    for subject in subjects:
+        contexts: dict[str, dict[Citation, ReasonShare]] = {}
+        for reason_share in summary.reasons:
+            if (reason_share.model, reason_share.checklist) == subject:
+                contexts.setdefault(reason_share.context, {})[reason_share.citation] = reason_share
+        rows, asked = [], [next(iter(by_citation.values())) for by_citation in contexts.values()]
+        for of_context, by_citation in zip(asked, contexts.values(), strict=True):
+            shares = (by_citation[citation] for citation in CITED)
+            cells = (
+                MISSING
+                if cited.share is None or cited.low is None or cited.high is None
+                else f"{percent(cited.share)} ({percent(cited.low)} to {percent(cited.high)})"
+                for cited in shares
+            )
+            rows.append(Row(of_context.context, (*cells, f"{of_context.n:,} of {of_context.asked:,}")))
+        notes = [
+            f"questions for a reason {name}: {lost:,} of {sum(of_context.asked for of_context in asked):,}"
+            for name in ("refused", "unparsed", "errors")
+            if (lost := sum(getattr(of_context, name) for of_context in asked))
+        ]
+        title = " · ".join((*differing(subject, subjects), "reasons cite"))
+        yield Table(title, (*CITED.values(), "reasons"), tuple(rows), tuple(notes))
+
+
+def quotations(summary: Summary) -> Iterator[str]:
+    """The first reasons of each kind, verbatim, so that readers can judge how they were read."""
+    for reason_share in summary.reasons:
+        for text in reason_share.quotations:
+            yield f"{reason_share.model}, {reason_share.context}, {CITED[reason_share.citation]}: “{text}”"
+
+
+def headlines(entry: Entry) -> Mapping[str | None, Headline]:
+    """A model in three numbers by attribute, None for their mean: of the values shown, so that they agree."""
+    scores = [
+        replace(score, value=shown(score)) for score in entry.scores if score.metric in ("s_fact", "s_fair")
+    ]
+    return {line.attribute: line for line in headline(scores)} if scores else {}

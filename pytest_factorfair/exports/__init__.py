@@ -1,0 +1,1 @@
+"""Reports in the forms of other tools: model cards, trackers, and evidence."""

@@ -1,0 +1,1 @@
+"""Models in this process: weights read by transformers or diffusers."""

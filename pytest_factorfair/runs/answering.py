@@ -1,0 +1,202 @@
+"""Read the answers of exchanges: replies by the user's or the built-in reader, pictures by the detector."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+from pytest_factorfair import reading
+from pytest_factorfair.domain import (
+    OUTCOMES,
+    Answer,
+    Exchange,
+    Language,
+    Query,
+    Reading,
+    Record,
+    Response,
+    defused,
+    excerpt,
+    utf8,
+)
+from pytest_factorfair.engine import Unusable
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.reading.outcomes import QUOTED
+
+if TYPE_CHECKING:
+    from pytest_factorfair.detection import Detector
+    from pytest_factorfair.engine import Judge
+    from pytest_factorfair.models import Model
+    from pytest_factorfair.runs.execution import Execution
+    from pytest_factorfair.runs.run import Assignment, Run
+
+LONGEST_NAME = 100
+"""Characters of the name of a model in a reply."""
+
+ReadAnswer: TypeAlias = "Callable[[Response, Query], object]"
+"""The user's reader: returns a ``Reading``, or None to use ours."""
+
+
+def recorded(
+    execution: Execution,
+    assignment: Assignment,
+    exchanges: Sequence[Exchange],
+    *,
+    detector: Detector | None,
+) -> Record:
+    """The record of a case's exchanges, in order; a picture has one answer per face.
+
+    Raises:
+        InputError: the user's reader returns something else than a reading, or pictures have no detector.
+        DetectorError: the detector cannot work.
+        StoreError: a picture can no longer be read from the store.
+    """
+    if detector is None and assignment.checklist.modality == "image":
+        raise InputError("factorfair_detector: pictures need a detector, got None")
+    responses = [exchange.response for exchange in exchanges if exchange.response]
+    notes = {utf8(str(note)) for response in responses for note in response.notes}
+    dropped = tuple(sorted({utf8(str(name)) for response in responses for name in response.dropped}))
+    answered_by = Counter(excerpt(response.model, LONGEST_NAME) for response in responses if response.model)
+    if detector is not None:
+        own_detector = detector is not execution.run.detector
+        notes |= {"its pictures were read by a detector of a conftest.py"} if own_detector else set()
+        answers = tuple(_seen(execution, assignment, exchanges, detector))
+        return Record(
+            assignment.key,
+            answers,
+            tuple(sorted(notes)),
+            dropped=dropped,
+            own_detector=own_detector,
+            question=assignment.case.question,
+            answered_by=answered_by,
+        )
+    answers = tuple(
+        reading.answer(
+            exchange,
+            reading=_own(exchange, execution.read),
+            answers=execution.run.settings.answers,
+            language=assignment.checklist.language,
+        )
+        for exchange in exchanges
+    )
+    if execution.run.sampling.declines == "neutral" and assignment.case.judges:
+        answers = tuple(map(reading.neutral, answers))
+    queries = [exchange.query for exchange in exchanges]
+    return Record(
+        case=assignment.key,
+        answers=answers,
+        notes=tuple(sorted(notes)),
+        choices=reading.choices(zip(queries, answers, strict=True)),
+        dropped=dropped,
+        question=assignment.case.question,
+        shapes=reading.shapes(answers, exchanges),
+        answered_by=answered_by,
+    )
+
+
+def _seen(
+    execution: Execution, assignment: Assignment, exchanges: Sequence[Exchange], detector: Detector
+) -> Iterator[Answer]:
+    """Read the pictures of a case in chunks, each picture once; an exchange without one keeps its reason."""
+    from pytest_factorfair import detection
+
+    attributes = [assignment.checklist.attribute(name) for name in assignment.case.attributes]
+    simple = {part: None for attribute in attributes for part in attribute.crossed or (attribute.name,)}
+    # The name of each picture in the store; empty for a refusal and without a picture.
+    responses = [exchange.response for exchange in exchanges]
+    files = [
+        response.image_file if response is not None and response.finish == "stop" else ""
+        for response in responses
+    ]
+    read = [assignment.checklist.attribute(name) for name in simple]
+    store, key = execution.store, detection.key(detector, read)
+    seen = {} if key is None else store.detections.found(key, filter(None, files))
+    unread = [file for file in dict.fromkeys(files) if file and file not in seen]
+    images = (image.result() for image in store.pictures.reading(unread))
+    detected = zip(unread, detection.read(detector, images, read), strict=True)
+    while detections := dict(islice(detected, detection.AT_ONCE)):
+        if key is not None:
+            store.detections.keep(key, detections)
+        seen |= detections
+    people = assignment.case.people
+    for exchange, file in zip(exchanges, files, strict=True):
+        yield from reading.pictured(exchange, seen[file] if file else None, attributes, people)
+
+
+FACTS = "objective"
+"""The part in which a refusal is of no use to a run: a model that declines judgements may be careful."""
+
+
+def judge(run: Run, read: ReadAnswer | None) -> Judge:
+    """A function that says why a reply is of no use: nothing can be read in it, or it refuses a fact.
+
+    Whom a picture shows only the detector knows, so any picture is of use. The modules that read replies
+    are imported here, for the thread that calls the function must not import any.
+    """
+    checklists = {checklist.name: checklist for checklist in run.checklists}
+    answers = run.settings.answers
+    if run.modality == "text" and answers != "probabilities":
+        import_module("pytest_factorfair.reading.text")
+
+    def read_first(query: Query, language: Language, response: Response) -> Answer | None:
+        exchange = Exchange(query, "", response)
+        if run.modality == "image":
+            shown = response.finish == "stop" and (response.image is not None or bool(response.image_file))
+            return None if shown else reading.pictured(exchange, None, ())[0]
+        answer = reading.answer(exchange, answers=answers, language=language)
+        if answer.outcome == "answered":
+            return answer
+        try:
+            own = _own(exchange, read)
+        except BaseException:  # noqa: BLE001  # whatever it is, the main thread meets it when it reads the case
+            return None
+        return answer if own is None else reading.answer(exchange, reading=own)
+
+    def judged(model: Model, query: Query, response: Response) -> Unusable | None:
+        case = query.case
+        if case is None or case.checklist not in checklists:
+            return None
+        answer = read_first(query, checklists[case.checklist].language, response)
+        if answer is None or answer.outcome == "answered":
+            return None
+        if answer.outcome == "refused" and case.part != FACTS:
+            return None
+        text = defused(excerpt(response.text, QUOTED))
+        shown = ", ".join([f'"{text}"' if text else "no text", *response.notes])
+        remedy = reading.remedy(answer.reason, run.other_modes(model), worded=bool(text))
+        return Unusable(answer.reason, shown, remedy)
+
+    return judged
+
+
+def _own(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:
+    """The user's reading of a reply, checked, because the reader may return anything."""
+    if read is None or exchange.response is None:
+        return None
+    user_reading = read(exchange.response, exchange.query)
+    if user_reading is None:
+        return None
+    wrong: tuple[str, object] = "a Reading or None", user_reading
+    if isinstance(user_reading, Reading) and user_reading.outcome in OUTCOMES:
+        parts: tuple[object, ...] = user_reading.letter, user_reading.reason
+        letters = [option.letter for option in exchange.query.options]
+        named = ", ".join(letters)
+        typed = isinstance(parts[0], str | None) and isinstance(parts[1], str)
+        if typed and user_reading.outcome == "answered" and user_reading.letter not in letters:
+            wrong = f"an answer with one of the letters {named}", user_reading.letter
+        elif (
+            typed
+            and user_reading.probabilities
+            and not (
+                set(user_reading.probabilities) == set(letters)
+                and all(0 <= probability <= 1 for probability in user_reading.probabilities.values())
+                and any(user_reading.probabilities.values())
+            )
+        ):
+            wrong = f"probabilities of {named}, not all of them 0", user_reading.probabilities
+        elif typed:
+            return user_reading
+    raise InputError(f"pytest_factorfair_read_answer: expected {wrong[0]}, got {wrong[1]!r}")

@@ -1,0 +1,229 @@
+"""The answers that a run is going to ask for and their cost, before it asks anything."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.benchmarks import benchmark_of
+from pytest_factorfair.domain import expired, plural
+from pytest_factorfair.models.protocol import stored_name
+from pytest_factorfair.redaction import redacted
+from pytest_factorfair.runs import replicas
+from pytest_factorfair.runs.planning.lengths import EXCLUDING, Lengths
+
+if TYPE_CHECKING:
+    from pytest_factorfair.domain import Query
+    from pytest_factorfair.runs.run import Run
+    from pytest_factorfair.store import Store
+
+CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Answers and reasons planned, how many of them are stored, and the cost in USD of the rest.
+
+    A cost of None is unknown. ``lengths`` are the tokens that answers are expected to take.
+    """
+
+    run: Run
+    planned: int
+    reasons: int
+    stored: int
+    cost: float | None
+    lengths: Lengths
+
+    @classmethod
+    def of(cls, run: Run, store: Store | None) -> Outlook:
+        """Plan the run, and look into the store if there is one.
+
+        Raises:
+            StoreError: the store cannot be opened.
+        """
+        planned, reasons = sum(assignment.case.samples for assignment in run.to_ask), len(run.explained)
+        lengths = Lengths(run, store)
+        if store is None:
+            return cls(run, planned, reasons, stored=0, cost=None, lengths=lengths)
+        from pytest_factorfair.store import keys
+
+        stored = 0
+        if not store.empty and run.settings.reuse != "none":
+            for spec, model in run.models.items():
+                cases = (run.queries(assignment) for assignment in run.to_ask if assignment.model == spec)
+                asked = ((query,) for assignment, query in run.explained if assignment.model == spec)
+                stored += store.count(
+                    key for queries in chain(cases, asked) for key in keys(model.identity, queries)
+                )
+        total = planned + reasons
+        costs = [_cost(run, spec, lengths) for spec in run.models] if stored < total else []
+        known_costs = [cost for cost in costs if cost is not None]
+        cost = (1 - stored / max(total, 1)) * sum(known_costs) if len(known_costs) == len(costs) else None
+        return cls(run, planned, reasons, stored, cost, lengths)
+
+    @property
+    def calls(self) -> int:
+        """Calls to make if no gate asks for more."""
+        return self.planned + self.reasons - self.stored
+
+    def answer_cost(self, spec: str) -> float:
+        """The estimated cost of an answer of a model; 0 if it is unknown."""
+        asked, queries = _asked(self.run, spec)
+        return (cost_of(self.run, spec, asked, queries, lengths=self.lengths) or 0.0) / max(asked, 1)
+
+    @property
+    def probes(self) -> int:
+        """Calls with which each process tests the services of models before it asks them for letters."""
+        return sum(getattr(model, "probes", 0) for model in self.run.models.values()) if self.calls else 0
+
+    @property
+    def caveat(self) -> str:
+        """What to add to the cost: that it excludes reasoning, unless the model's stored answers show it."""
+        if not self.cost or self.run.modality == "image":
+            return ""
+        basis = self.lengths.basis(self.run.models, self.run.settings.answers)
+        return basis if basis == EXCLUDING else ""
+
+    def lines(self, *, sized: bool = True) -> list[str]:
+        """The header: models and checklists, settings, and, if ``sized``, size and cost."""
+        settings, sampling = self.run.settings, self.run.sampling
+        names = ", ".join(checklist.name for checklist in self.run.checklists)
+        gates = f", gates: {'; '.join(settings.gates)}" if settings.gates else ""
+        values = {
+            "preset": settings.preset,
+            "design": sampling.design,
+            "truth": settings.truth,
+            "seed": sampling.seed,
+            "answers": settings.answers,
+            "estimator": settings.estimator,
+        }
+        how = ", ".join(f"{name} {value}" for name, value in values.items() if name in settings.origins)
+        whole = plural(len(self.run.assignments), "case")
+        looking, detector = self.run.looking is not None, redacted(settings.detector or "")
+        parts = (
+            f"{', '.join(settings.models)} on {names}{gates}",
+            *([how] if how else ()),
+            *([self.size] * sized),
+            *([f"{detector} looks at each picture: one call, unless its reply is stored"] * looking),
+            *([f"{settings.shard}: {whole} in all, judged once they are merged"] if settings.shard else ()),
+            *(f"note: {notice}" for notice in notices(self.run)),
+            *(f"note: {line}" for line in expired(settings.waivers, datetime.now(UTC).date().isoformat())),
+            *([f"note: {settings.set_aside}: nothing is judged"] if settings.set_aside else ()),
+        )
+        return [f"factorfair: {line}" for line in parts]
+
+    @property
+    def size(self) -> str:
+        """Cases, answers, calls and their cost."""
+        cost = "unknown" if self.cost is None else f"${self.cost:,.2f}"
+        unit = "answer" if self.run.modality == "text" else "picture"
+        cases = plural(len(self.run.to_ask), "case")
+        if self.run.selected is not None:
+            cases = f"{len(self.run.to_ask):,} of {plural(len(self.run.assignments), 'case')}"
+        parts = [cases, plural(self.planned, unit)]
+        parts += [plural(self.reasons, "reason")] if self.reasons else []
+        remaining = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
+        return f"{', '.join(parts)}: {remaining}{self.caveat}"
+
+
+def notices(run: Run) -> Iterator[str]:
+    """One line for each setting that has less effect than it seems to.
+
+    Rounded numbers of answers, gates that judge less than their words say, spare pictures and missing
+    replicas.
+    """
+    if run.settings.unread:
+        yield run.settings.unread
+    for checklist in run.checklists:
+        yield from benchmark_of(checklist).notices(checklist, run.sampling)
+    if run.settings.gates:
+        from pytest_factorfair import gates
+
+        yield from gates.cautions(run.gates, run.unasked)
+    if run.modality == "image":
+        from pytest_factorfair.models.picture_folder import PictureFolder
+
+        for spec, model in run.models.items():
+            if isinstance(model, PictureFolder):
+                prompts = {
+                    (query.prompt, query.repeat)
+                    for assignment in run.assignments  # whatever the shard
+                    if assignment.model == spec
+                    for query in run.queries(assignment)
+                }
+                if (surplus := model.surplus(prompts)) is not None:
+                    yield surplus
+    yield from replicas.notices(run)
+
+
+def read(queries: Iterable[Query]) -> int:
+    """Tokens of the prompts of queries, estimated from their length."""
+    return sum(len(query.prompt) for query in queries) // CHARACTERS_PER_TOKEN
+
+
+def cost_of(
+    run: Run,
+    spec: str,
+    asked: int,
+    queries: Iterable[Query],
+    reasons: Collection[Query] = (),
+    *,
+    lengths: Lengths,
+) -> float | None:
+    """The estimated cost of asking a model this number of queries for answers, and for reasons.
+
+    None if unknown. The ``queries`` are read only if their lengths count.
+    """
+    price = run.price(run.models[spec])
+    if price is None:
+        return None
+    total = asked + len(reasons)
+    if not price.by_tokens:
+        return price.total(total, 0, 0)
+    if run.modality == "image":
+        return None  # how many tokens a picture takes is unknown
+    tokens_out = lengths.written(spec, run.settings.answers, asked, len(reasons))
+    return price.total(total, read(chain(queries, reasons)), tokens_out)
+
+
+def _asked(run: Run, spec: str) -> tuple[int, Iterator[Query]]:
+    """The number of queries of a run to a model, and the queries, which take a while to generate."""
+    assignments = [assignment for assignment in run.to_ask if assignment.model == spec]
+    asked = sum(assignment.case.samples for assignment in assignments)
+    return asked, (query for assignment in assignments for query in run.queries(assignment))
+
+
+def _cost(run: Run, spec: str, lengths: Lengths) -> float | None:
+    """The estimated cost of all answers and reasons of a model."""
+    reasons = [query for assignment, query in run.explained if assignment.model == spec]
+    return cost_of(run, spec, *_asked(run, spec), reasons, lengths=lengths)
+
+
+def misses(run: Run, store: Store) -> Iterator[str]:
+    """Why answers of the run are not in the store, if it has unused answers of the same model.
+
+    A line for each model and reason, the most frequent first.
+    """
+    from pytest_factorfair.store.misses import CallIndex
+
+    reasons: dict[tuple[str, str], tuple[int, str]] = {}  # the number of answers, and the case of the first
+    for spec, model in run.models.items():
+        memory, reused = CallIndex.of(store, stored_name(model)), 0
+        missing: dict[tuple[str, str], tuple[int, str]] = {}
+        for assignment in run.to_ask:
+            for query in run.queries(assignment) if assignment.model == spec else ():
+                if (reason := memory.reason(model.identity, query)) is None:
+                    reused += 1
+                else:
+                    count, example = missing.get((spec, reason), (0, assignment.case.id))
+                    missing[spec, reason] = count + 1, example
+        if reused < len(memory.reusable) + len(memory.spoilt):
+            reasons |= missing
+    if reasons:
+        yield "stored answers that are not reused, by what differs:"
+    width = max((len(f"{count:,}") for count, _ in reasons.values()), default=0)
+    for (spec, reason), (count, example) in sorted(reasons.items(), key=lambda row: -row[1][0]):
+        yield f"{count:>{width},}  {spec}: {reason} (as in {example})"

@@ -1,0 +1,283 @@
+"""``--factorfair-plan``: the calls, cost and power of a run; nothing is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+from pytest_factorfair.benchmarks import cases, queries
+from pytest_factorfair.benchmarks.combined import by_benchmark, selected
+from pytest_factorfair.benchmarks.measurement import CORRECTED, detectable_distance
+from pytest_factorfair.domain import AnswerMode, plural
+from pytest_factorfair.gates.levels import BOUNDARIES
+from pytest_factorfair.models import prices
+from pytest_factorfair.runs.looks import most_answers
+from pytest_factorfair.runs.planning.outlook import Outlook, misses, read
+from pytest_factorfair.runs.tabulating import deterministic
+
+if TYPE_CHECKING:
+    from pytest_factorfair.domain import Gate, Sampling
+    from pytest_factorfair.runs.execution import Execution
+    from pytest_factorfair.runs.run import Assignment
+
+
+GATE = "gate and scores"
+"""Heads the first column of the table of detectable changes."""
+
+WIDEST = 61
+"""Characters of that column; a wider entry has a line of its own, so that a line of 80 columns holds all."""
+
+UNKNOWN = "unknown"
+"""Stands in that table for a change that depends on answers."""
+
+IF_UNDECIDED = " if gates stay undecided"
+
+
+class DetectableChange(NamedTuple):
+    """One score of a gate, its answers per topic and context, and the change that they can detect."""
+
+    gate: str
+    context: str
+    attribute: str
+    n: int
+    change: str
+
+
+class FirstLook(NamedTuple):
+    """The calls and tokens of a first look, and its cost in USD, also in batches; None if unknown."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    batch_cost: float | None
+
+    @classmethod
+    def total(cls, looks: Sequence[FirstLook]) -> FirstLook:
+        """The sum of the looks of several models."""
+        calls, tokens_in, tokens_out, *costs = zip(*looks, strict=True)
+        return cls(
+            sum(calls),
+            sum(tokens_in),
+            sum(tokens_out),
+            *(None if None in cost else sum(cost) for cost in costs),
+        )
+
+
+def _dollars(cost: float | None) -> str:
+    return "" if cost is None else f"${cost:,.2f}"
+
+
+class Plan:
+    """The calls, cost and power of a run; ``written`` says where the plan was locked, if it was.
+
+    Raises:
+        InputError: a gate cannot be judged in this run.
+    """
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._run = execution.run
+        self._gates = self._run.gates
+        self._counts = self._run.unasked
+        self._outlook = execution.outlook
+        self.written = ""
+        self._sizes: dict[tuple[str, Sampling], tuple[int, int]] = {}
+
+    def select(self, selected: Sequence[Assignment]) -> None:
+        """Plan to ask only these: then no gate is judged, and there is one look."""
+        self._run = self._run.only(selected)
+        self._outlook = Outlook.of(self._run, self._execution.store)
+        self._gates = ()
+
+    def lines(self) -> Iterator[str]:
+        """Detectable changes, ways to answer and unused stored answers, then calls, cost and limits."""
+        plan = self._outlook
+        if self._run.selected is not None:
+            of = f"{len(self._run.to_ask):,} of {plural(len(self._run.assignments), 'case')}"
+            yield f"selected: {of}; gates are judged only if all are asked"
+        yield from self._detectable_changes()
+        if self._run.modality == "text":
+            yield from self._modes()
+        if self._run.settings.reuse != "none" and plan.stored < plan.planned:
+            yield from misses(self._run, self._execution.store)
+        most_by_id = {} if self._partial else most_answers(self._run, self._gates)
+        answers = sum(most_by_id.values()) if most_by_id else plan.planned
+        if self._run.modality == "text":
+            mode = self._run.settings.answers
+            size, basis = self._first_look(mode), plan.lengths.basis(self._run.models, mode)
+            yield f"tokens: about {size.tokens_in:,} in, {size.tokens_out:,} out, for all answers{basis}"
+        if self._run.looking is not None:
+            price = self._run.looking.price
+            cost = "unknown"
+            if price is not None and not price.by_tokens:
+                cost = f"at most ${price.total(answers, 0, 0):,.2f}"
+            yield f"calls of the detector: at most {answers:,}, cost {cost}"
+        most_calls = plan.calls - plan.planned + answers
+        upper_limit = f", at most {most_calls:,}{IF_UNDECIDED}" if most_calls > plan.calls else ""
+        planned = plural(plan.planned, "answer") + (
+            f" and {plural(plan.reasons, 'reason')}" if plan.reasons else ""
+        )
+        probes = f", and {plural(plan.probes, 'probe')} in each process" if plan.probes else ""
+        yield f"calls: {plan.calls:,}{upper_limit}{probes} ({plan.stored:,} of {planned} are in the store)"
+        yield f"cost: {self._cost(most_by_id)}{plan.caveat}"
+        ceilings = self._run.settings.ceilings
+        limits = [
+            *([plural(ceilings.calls, "call")] if ceilings.calls is not None else ()),
+            *([f"${ceilings.cost:,.2f}"] if ceilings.cost is not None else ()),
+            *([plural(ceilings.minutes, "minute")] if ceilings.minutes is not None else ()),
+            *([f"{plural(ceilings.rpm, 'call')} per minute"] if ceilings.rpm is not None else ()),
+        ]
+        if limits:
+            yield f"limit: {', '.join(limits)}"
+        if self.written:
+            yield self.written
+
+    @property
+    def _partial(self) -> bool:
+        """Whether some cases are not asked, so that nothing is judged."""
+        return self._run.settings.shard is not None or self._run.selected is not None
+
+    def _cost(self, most: Mapping[str, int]) -> str:
+        """The cost of the first look, and of so many answers to each assignment if that is more."""
+        cost = self._outlook.cost
+        if cost is not None:
+            further = Counter[str]()
+            for assignment in self._run.to_ask if most else ():
+                further[assignment.model] += most[assignment.id] - assignment.case.samples
+            costs = [self._outlook.answer_cost(spec) * more for spec, more in further.items() if more]
+            upper_limit = f", at most ${cost + sum(costs):,.2f}{IF_UNDECIDED}" if sum(costs) else ""
+            return f"about ${cost:,.2f}{upper_limit}"
+        unpriced = [spec for spec, model in self._run.models.items() if self._run.price(model) is None]
+        if not unpriced:
+            return "unknown, because it depends on the tokens of a picture"
+        return f"unknown, like the price of {', '.join(unpriced)}: {prices.remedy(self._run.modality)}"
+
+    def _detectable_changes(self) -> Iterator[str]:
+        """A table of the smallest distances from thresholds that a run detects; nothing without gates."""
+        # Several models have the same rows.
+        lines = _merged(tuple(dict.fromkeys(row for gate in self._gates for row in self._rows(gate))))
+        if not lines:
+            return
+        units = {measuring.unit for measuring, _ in by_benchmark(self._counts)}
+        yield "smallest distance from a threshold that 80 % of runs detect,"
+        yield f"by {' or '.join(sorted(units))}:"
+        if self._run.settings.answers == "probabilities":
+            yield "(assuming answers vary like sampled ones; probabilities vary less and detect more)"
+        split = [
+            ("", subject) if len(subject) <= WIDEST or not on else (gate, f"  {on.strip()} {scores}")
+            for subject, _, _ in lines
+            for gate, on, scores in [subject.rpartition(" on ")]
+        ]
+        width = max(len(entry) for entry in (GATE, *(entry for _, entry in split)))
+        yield f"{GATE.ljust(width)}  answers  distance"
+        previous = ""
+        for (gate, entry), (_, n, change) in zip(split, lines, strict=True):
+            if gate and gate != previous:
+                yield gate
+            previous = gate
+            yield f"{entry.ljust(width)}  {n:>7,}  {change}"
+        if any(change == UNKNOWN for _, _, change in lines):
+            yield f"{UNKNOWN}: how much such a score varies is known only once there are answers"
+
+    def _modes(self) -> Iterator[str]:
+        """A table of the first look in every way of answering that all models offer, with an empty store."""
+        run = self._run
+        modes = [
+            mode
+            for mode in get_args(AnswerMode)
+            if all(
+                mode in ("text", run.settings.answers, *run.other_modes(model))
+                for model in run.models.values()
+            )
+        ]
+        if len(modes) == 1:
+            return
+        looks = [self._first_look(mode) for mode in modes]
+        columns = {
+            "--factorfair-answers=": list(modes),
+            "calls": [f"{look.calls:,}" for look in looks],
+            "tokens in": [f"{look.tokens_in:,}" for look in looks],
+            "tokens out": [f"{look.tokens_out:,}" for look in looks],
+            "cost": [_dollars(look.cost) for look in looks],
+            "in batches": [_dollars(look.batch_cost) for look in looks],
+        }
+        shown = [(name, *cells) for name, cells in columns.items() if all(cells)]
+        widths = [max(map(len, column)) for column in shown]
+        basis = self._outlook.lengths.basis(run.models, "text")
+        yield f"the first look in each way of answering{basis}:"
+        for name, *cells in zip(*shown, strict=True):
+            padded = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+            yield "  ".join((name.ljust(widths[0]), *padded))
+
+    def _first_look(self, mode: AnswerMode) -> FirstLook:
+        """The size of the first look in an answer mode, with an empty store."""
+        run, looks = self._run, []
+        for spec, model in run.models.items():
+            calls, tokens_in = self._asked(spec, run.settings.sampled(mode))
+            reasons = [query for assignment, query in run.explained if assignment.model == spec]
+            tokens_out = self._outlook.lengths.written(spec, mode, calls, len(reasons))
+            size = calls + len(reasons), tokens_in + read(reasons), tokens_out
+            listed = None if run.given_price else getattr(model, "batch_price", None)
+            prices_known = (run.price(model), listed)
+            looks.append(
+                FirstLook(*size, *(None if price is None else price.total(*size) for price in prices_known))
+            )
+        return FirstLook.total(looks)
+
+    def _asked(self, spec: str, sampling: Sampling) -> tuple[int, int]:
+        """The calls of a first look without reasons, and the tokens of their prompts."""
+        if (spec, sampling) not in self._sizes:
+            sized = {
+                (checklist.name, case.id): case
+                for checklist in self._run.checklists
+                for case in cases(checklist, sampling)
+            }
+            asked = [
+                query
+                for assignment in self._run.to_ask
+                if assignment.model == spec
+                for query in queries(
+                    assignment.checklist, sized[assignment.checklist.name, assignment.case.id], sampling
+                )
+            ]
+            self._sizes[spec, sampling] = len(asked), read(asked)
+        return self._sizes[spec, sampling]
+
+    def _rows(self, gate: Gate) -> Iterator[DetectableChange]:
+        looks = self._run.settings.looks
+        for measurement in selected(gate, self._counts, CORRECTED):
+            times = (1, looks) if looks > 1 and measurement.topic_keys else (1,)
+            bounds = BOUNDARIES[looks if measurement.topic_keys else 1]
+            assignment, cases = next(
+                (assignment, cases)
+                for assignment in self._run.assignments
+                if (cases := measurement.asks(assignment.case))
+            )
+            copies = assignment.model in deterministic(self._run, ())
+            for time in times:
+                # The answers that count, after so many looks, of all cases of the topic or prompt together.
+                queries = self._run.further(assignment, time)
+                n = sum(not (copies and query.repeat) for query in queries) * cases
+                change = detectable_distance(
+                    measurement, gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]
+                )
+                context, attribute = measurement.plan_labels or ("", "")
+                yield DetectableChange(
+                    gate.text, context, attribute, n, UNKNOWN if change is None else f"{change:.3f}"
+                )
+
+
+def _merged(rows: Sequence[DetectableChange]) -> list[tuple[str, int, str]]:
+    """Subject, answers and change of each line; equal scores of a gate share a line."""
+    alike: dict[tuple[str, int, str], list[DetectableChange]] = {}
+    for row in rows:
+        alike.setdefault((row.gate, row.n, row.change), []).append(row)
+    lines = []
+    for (gate, n, change), equal_rows in alike.items():
+        attributes = ", ".join(dict.fromkeys(row.attribute for row in equal_rows))
+        score_name = f"{equal_rows[0].context},{attributes}" if attributes else ""
+        on = score_name if len(equal_rows) == 1 else f"{len(equal_rows)} scores of {attributes}"
+        lines.append((f"{gate} on {on}" if on else gate, n, change))
+    return lines

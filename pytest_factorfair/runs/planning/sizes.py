@@ -1,0 +1,124 @@
+"""Whether a run asks enough to judge its gates; checked before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_factorfair import benchmarks
+from pytest_factorfair.domain import Gate, Sampling, plural
+from pytest_factorfair.errors import InputError
+
+if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks.measurement import Measurement
+    from pytest_factorfair.runs.run import Run
+
+NAMES: Mapping[str, Sequence[str]] = {"text": ("samples", "objective", "repeats"), "image": ("images",)}
+"""The sizes of each kind of checklist, in the order in which they are typed."""
+
+
+class UndersizedScore(NamedTuple):
+    """A score of a gate that needs ``enough`` answers per topic or prompt, and has fewer: ``answers``."""
+
+    gate: Gate
+    score: Measurement
+    answers: int
+    enough: int
+
+
+def check(run: Run, gates: Sequence[Gate]) -> None:
+    """Refuse sizes with which gates stay undecided, however many looks are taken.
+
+    Raises:
+        InputError: one line with sizes that are large enough.
+    """
+    settings = run.settings
+    if settings.estimator != "corrected":
+        return  # values are judged without bounds, whatever their number
+    planned = _AnswersAtLastLook(run)
+    lacking = tuple(_lacking(run, gates, planned))
+    raised_sizes: dict[str, int] = {}
+    for name in NAMES[run.modality]:
+        for row in lacking:
+            size = planned.raised(row, name)
+            if size is not None:
+                raised_sizes[name] = max(size, raised_sizes.get(name, 0))
+    if not raised_sizes:
+        return
+    sizes = {
+        name: raised_sizes.get(name, getattr(run.sampling, name))
+        for name in NAMES[run.modality]
+        if name in raised_sizes or name in settings.sizes
+    }
+    typed = ",".join(f"{size}" if name == "samples" else f"{name}={size}" for name, size in sizes.items())
+    undersized, *further_scores = lacking
+    need = f"and {plural(len(further_scores), 'more gate')} need" if further_scores else "needs"
+    raise InputError(
+        f"{undersized.gate.subject(undersized.score.words)} {need} more answers: --factorfair-samples={typed}"
+    )
+
+
+def _lacking(run: Run, gates: Sequence[Gate], planned: _AnswersAtLastLook) -> Iterator[UndersizedScore]:
+    from pytest_factorfair import gates as gating
+    from pytest_factorfair.benchmarks.combined import selected
+    from pytest_factorfair.benchmarks.measurement import CORRECTED
+    from pytest_factorfair.gates.levels import levels
+
+    settings = run.settings
+    for gate in dict.fromkeys(gates):
+        for score in selected(gate, run.unasked, CORRECTED):
+            answers = planned.answers(score, run.sampling)
+            alpha = levels(settings.looks if score.topic_keys else 1)[-1]
+            needed = gating.enough(gate, score, alpha, drawn=settings.answers != "probabilities")
+            if 0 < answers < needed:
+                yield UndersizedScore(gate, score, answers, needed)
+
+
+class _AnswersAtLastLook:
+    """The answers per topic or prompt at the last look, for any sizes."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._cases = {
+            (assignment.checklist.name, assignment.case.id): assignment.case
+            for assignment in run.assignments
+            if assignment.model == run.settings.models[0]
+        }
+        self._larger: dict[Sampling, dict[tuple[str, str], int]] = {}
+
+    def answers(self, score: Measurement, sampling: Sampling) -> int:
+        """The answers of the topic or prompt with the fewest; 0 if the score uses no case."""
+        whole = sampling.times(self._run.settings.looks) if score.topic_keys else sampling
+        if whole not in self._larger:
+            self._larger[whole] = {
+                (checklist.name, case.id): case.samples
+                for checklist in self._run.checklists
+                for case in benchmarks.cases(checklist, whole)
+            }
+        larger = self._larger[whole]
+        shared = ((key, score.asks(case)) for key, case in self._cases.items())
+        return min((larger[key] * cases for key, cases in shared if cases), default=0)
+
+    def raised(self, row: UndersizedScore, name: str) -> int | None:
+        """The smallest value of a size that is enough for a score; None if the size is not the score's."""
+        size = int(getattr(self._run.sampling, name))
+        if self.answers(row.score, self._sized(name, 2 * size)) == row.answers:
+            return None
+        size = ceil(size * row.enough / self.answers(row.score, self._sized(name, size)))
+        while self.answers(row.score, self._sized(name, size)) < row.enough:
+            size += 1
+        return size
+
+    def _sized(self, name: str, size: int) -> Sampling:
+        sampling = self._run.sampling
+        match name:
+            case "samples":
+                return replace(sampling, samples=size)
+            case "objective":
+                return replace(sampling, objective=size)
+            case "repeats":
+                return replace(sampling, repeats=size)
+            case _:
+                return replace(sampling, images=size, per_prompt=size, per_scene=size).of("image")

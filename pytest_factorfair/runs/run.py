@@ -1,0 +1,211 @@
+"""A run: its checklists, models, detector, and the cases assigned to the models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_factorfair import benchmarks
+from pytest_factorfair.benchmarks import benchmark_of
+from pytest_factorfair.config.settings import Settings
+from pytest_factorfair.domain import (
+    GRACE,
+    Answer,
+    AnswerMode,
+    Case,
+    CaseKey,
+    Checklist,
+    Modality,
+    Query,
+    Sampling,
+    asked,
+)
+from pytest_factorfair.models import prices
+from pytest_factorfair.runs import shards
+from pytest_factorfair.runs.planning import sizes
+
+if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks.measurement import Counts
+    from pytest_factorfair.detection import Detector
+    from pytest_factorfair.detection.vision import VisionDetector
+    from pytest_factorfair.domain import Gate
+    from pytest_factorfair.models import Model
+    from pytest_factorfair.models.cluster import Cluster
+    from pytest_factorfair.models.prices import Price
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A case assigned to a model; one parametrized item. ``id`` is its parameter id."""
+
+    id: str
+    model: str
+    checklist: Checklist
+    case: Case
+
+    @property
+    def key(self) -> CaseKey:
+        return CaseKey(self.model, self.checklist.name, self.case.id)
+
+
+MANY = 5_000
+"""The number of cases from which it takes seconds to check gates, look into the store, or write a report."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run, the same in each of its processes; ``Execution`` holds the open resources of one of them.
+
+    ``models`` are by spec; ``given_price`` applies to all of them. Replicas run in ``cluster``; None if this
+    process asks every model itself. ``selected`` are the assignments that -k, -m or a path leave; None
+    before pytest has collected them.
+    """
+
+    settings: Settings
+    checklists: tuple[Checklist, ...]
+    sampling: Sampling
+    models: Mapping[str, Model]
+    detector: Detector | None
+    assignments: tuple[Assignment, ...]
+    given_price: Price | None
+    cluster: Cluster | None = None
+    selected: tuple[Assignment, ...] | None = None
+
+    def only(self, selected: Iterable[Assignment]) -> Run:
+        """The run restricted to these assignments; an assignment that several tests ask counts once."""
+        return replace(self, selected=tuple({assignment.id: assignment for assignment in selected}.values()))
+
+    @cached_property
+    def to_ask(self) -> tuple[Assignment, ...]:
+        """The assignments of this run's shard, or all, or those selected.
+
+        Scores and gates always cover all assignments.
+        """
+        if self.selected is not None:
+            return self.selected
+        shard = self.settings.shard
+        return self.assignments if shard is None else shards.part(self.assignments, shard)
+
+    @property
+    def large(self) -> bool:
+        """Whether it has so many cases that counting them takes seconds."""
+        return len(self.assignments) >= MANY
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Assignment]:
+        return {assignment.id: assignment for assignment in self.assignments}
+
+    @property
+    def modality(self) -> Modality:
+        return self.checklists[0].modality
+
+    @cached_property
+    def gates(self) -> tuple[Gate, ...]:
+        """The declared gates.
+
+        Raises:
+            InputError: one cannot be judged in this run.
+        """
+        from pytest_factorfair import gates
+
+        former = self.settings.baseline is not None
+        declared = gates.expand(
+            self.settings.gates, checklists=self.checklists, sampling=self.sampling, baseline=former
+        )
+        if declared:
+            gates.check(declared, self.unasked, baseline=former)
+        if self.settings.waivers and not self.settings.set_aside:
+            judged = gates.judged_scores(declared, self.unasked)
+            gates.check_waivers(self.settings.waivers, judged, where=self.settings.where("waivers"))
+        if declared:
+            sizes.check(self, declared)
+        return declared
+
+    @cached_property
+    def unasked(self) -> tuple[Counts, ...]:
+        """The counts of the run before it asks anything."""
+        from pytest_factorfair.runs.tabulating import tabulate
+
+        return tabulate(self, ())
+
+    @cached_property
+    def looking(self) -> VisionDetector | None:
+        """The detector, if it asks a model about each picture."""
+        if self.detector is None:
+            return None
+        from pytest_factorfair.detection.vision import VisionDetector
+
+        return self.detector if isinstance(self.detector, VisionDetector) else None
+
+    def price(self, model: Model) -> Price | None:
+        """The price of a model's answers, from the user or else the model; None if unknown."""
+        if self.looking is not None and model is self.looking.model:
+            return self.looking.price
+        return self.given_price or prices.of(model)
+
+    def batch_price(self, model: Model) -> Price | None:
+        """The price of a model's answers by batch: the user's, or the model's; that of calls if unknown."""
+        return self.given_price or getattr(model, "batch_price", None) or self.price(model)
+
+    def other_modes(self, model: object) -> tuple[AnswerMode, ...]:
+        """The answer modes besides that of the run in which a model could return a letter alone."""
+        return tuple(mode for mode in getattr(model, "modes", ()) if mode != self.settings.answers)
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that a call may take: the longest timeout of a service."""
+        timeouts = [getattr(model, "timeout", None) for model in self.models.values()]
+        return max((timeout for timeout in timeouts if isinstance(timeout, int | float)), default=GRACE)
+
+    def queries(self, assignment: Assignment) -> tuple[Query, ...]:
+        return benchmarks.queries(assignment.checklist, assignment.case, self.sampling)
+
+    def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
+        """The queries of a case at ``times`` its size; they begin with its own."""
+        checklist, sampling = assignment.checklist, self.sampling.times(times)
+        key = checklist.name, times
+        if key not in self._larger:
+            self._larger[key] = {case.id: case for case in benchmarks.cases(checklist, sampling)}
+        return benchmarks.queries(checklist, self._larger[key][assignment.case.id], sampling)
+
+    @cached_property
+    def _larger(self) -> dict[tuple[str, int], dict[str, Case]]:
+        """Cases by id, for each checklist and multiple of its size."""
+        return {}
+
+    def keys(self, asked: Iterable[tuple[str, Sequence[Query]]]) -> list[str]:
+        """The keys of the responses of these models, by spec, to these queries."""
+        from pytest_factorfair import store
+
+        return [key for spec, queries in asked for key in store.keys(self.models[spec].identity, queries)]
+
+    @cached_property
+    def explained(self) -> tuple[tuple[Assignment, Query], ...]:
+        """The queries that ask for a reason, with their cases; none without ``--factorfair-explain``.
+
+        A shard has none: the run that judges asks for reasons.
+        """
+        if not self.settings.explain or self.settings.shard:
+            return ()
+        return tuple(
+            (assignment, query)
+            for assignment in self.assignments
+            for checklist, case in [(assignment.checklist, assignment.case)]
+            if (query := benchmark_of(checklist).explained(checklist, case, self.sampling)) is not None
+        )
+
+    def had(self, assignment: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
+        """Whether a case's answers belong to the first of these queries and come from the run's own model.
+
+        A conftest.py may have replaced the model, which only the item's process knows.
+        """
+        from pytest_factorfair import store
+
+        recorded_keys = asked(answers)
+        begun = queries[: len(recorded_keys)]
+        if [query.id for query in begun] != list(recorded_keys):
+            return False
+        keys = store.keys(self.models[assignment.model].identity, begun)
+        return all(recorded in ("", key) for recorded, key in zip(recorded_keys.values(), keys, strict=True))

@@ -1,0 +1,392 @@
+"""Records to summary: tabulate, score, judge, and quote examples from the store."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_factorfair import gates as gating
+from pytest_factorfair import reading
+from pytest_factorfair.benchmarks.combined import report
+from pytest_factorfair.benchmarks.measurement import BaselineCounts
+from pytest_factorfair.benchmarks.measuring import ReportInputs
+from pytest_factorfair.benchmarks.rates import of_all
+from pytest_factorfair.config.settings import DEFAULT_REPORT
+from pytest_factorfair.domain import (
+    Answer,
+    CaseKey,
+    Fingerprint,
+    Gate,
+    Illustration,
+    InfluentialTopic,
+    PlanTerms,
+    Record,
+    ReportedOutcome,
+    Summary,
+    Usage,
+    Verdict,
+    excerpt,
+    listed,
+    plan_digest,
+    plural,
+)
+from pytest_factorfair.drawing.statements import READ_AS, declining
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.runs import shards
+from pytest_factorfair.runs.planning.lock import fingerprint
+from pytest_factorfair.runs.planning.outlook import notices
+from pytest_factorfair.runs.tabulating import copied, deterministic, prompts, tabulate
+from pytest_factorfair.statistics.confusion import Confusion
+
+if TYPE_CHECKING:
+    from pytest_factorfair.runs.baseline import Baseline
+    from pytest_factorfair.runs.execution import Execution
+    from pytest_factorfair.runs.ledger import IncompleteRun, Ledger
+    from pytest_factorfair.runs.looks import LooksResult
+    from pytest_factorfair.runs.reasons import ReasonCitations
+    from pytest_factorfair.runs.run import Run
+    from pytest_factorfair.store import CallTexts
+
+
+AFTER_FAIL = "looks_after_fail = true"
+"""The setting that settles the gates of a model that can no longer be released, as in pyproject.toml."""
+
+PROBABILITIES = (
+    "answers are probabilities: scores are those at temperature 1, whatever the model's temperature"
+)
+"""A note of runs that read probabilities: temperature 0 would have measured the likeliest answers only."""
+
+
+def summarise(  # noqa: PLR0913 - what a run says has many sources
+    execution: Execution,
+    ledger: Ledger,
+    gates: Sequence[Gate],
+    *,
+    plan: PlanTerms,
+    incomplete: IncompleteRun | None,
+    baseline: Baseline | None,
+    errors: Sequence[Confusion],
+    looked: LooksResult,
+    explained: ReasonCitations,
+    started: datetime,
+    seconds: float,
+) -> Summary:
+    """The summary of a run; ``incomplete`` is why its gates are not judged."""
+    run = execution.run
+    counts = looked.counts or tabulate(run, ledger.records)
+    baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(prompts(run)))
+    terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
+    if incomplete is None:
+        verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
+        verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records), looked.spared))
+    else:
+        verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
+    inputs = ReportInputs(
+        records=ledger.records,
+        checklists=run.checklists,
+        models=run.settings.models,
+        estimation=terms.estimation,
+        tables=errors,
+        read_otherwise=frozenset(record.case.model for record in ledger.records if record.own_detector),
+        gates=gates if incomplete is None else (),
+        baseline=baseline_counts,
+    )
+    reported = report(counts, inputs)
+    unjudged = gating.unjudged(gates, counts)
+    dated = _dated(fingerprint(run, started), execution, ledger, baseline)
+    return Summary(
+        fingerprint=replace(dated, plan=plan_digest(plan.canonical(dated)) if run.settings.locked else ""),
+        incomplete=None if incomplete is None else incomplete.text,
+        gates=verdicts,
+        scores=reported.scores,
+        topics=reported.topics,
+        cases=ledger.records,
+        usage=_usage(execution, ledger),
+        seconds=seconds,
+        notes=tuple(_notes(execution, ledger.records, (*looked.notes, *explained.notes, *reported.notes))),
+        former=() if baseline is None else baseline.scores,
+        changes=gating.changes(counts, baseline_counts) if baseline_counts else (),
+        reasons=explained.reasons,
+        dependences=reported.dependences,
+        scans=reported.scans,
+        corrections=reported.corrections,
+        prompts=reported.prompts,
+        impact_ratios=reported.impact_ratios,
+        unjudged=unjudged,
+        release=gating.release(
+            # The advice is about what keeps the model from its release, not about what that has spared.
+            sorted(verdicts, key=lambda verdict: verdict.name in looked.spared),
+            unjudged,
+            unreadable=[record.case.case for record in ledger.records if not record.readable],
+            obstacle=_obstacle(run, incomplete, looked),
+            tolerated=run.settings.undecided == "warn",
+            deferred=_deferred(run, incomplete),
+            declining=tuple(declining(reported.topics)),
+        ),
+        plan=plan,
+    )
+
+
+def _usage(execution: Execution, ledger: Ledger) -> Usage:
+    """The usage of the run and of its shards, with how long endpoints made calls wait."""
+    endpoints = execution.account.endpoints
+    return replace(
+        ledger.usage + shards.usage(execution.shards),
+        throttled=sum(endpoint.throttled for endpoint in endpoints),
+        waited=round(sum(endpoint.waited for endpoint in endpoints), 3),
+    )
+
+
+def _notes(execution: Execution, records: Sequence[Record], of_parts: Iterable[str]) -> Iterator[str]:
+    """Notes on what the run asks, then those ``of_parts`` of it, then notes on its records."""
+    run = execution.run
+    yield from notices(run)
+    yield from shards.missing(execution.shards)
+    if run.settings.answers == "probabilities":
+        yield PROBABILITIES
+    yield from of_parts
+    yield from copied(records, deterministic(run, records))
+    yield from reading.notes(records)
+    yield from other_models(run, records)
+    yield from sorted({f"{record.case.model}: {note}" for record in records for note in record.notes})
+
+
+def _deferred(run: Run, incomplete: IncompleteRun | None) -> str:
+    """Why this run judges nothing on purpose; empty if it judges."""
+    if incomplete is not None and incomplete.kind in ("shard", "submitted"):
+        return incomplete.text
+    return run.settings.set_aside
+
+
+def _obstacle(run: Run, incomplete: IncompleteRun | None, looked: LooksResult) -> gating.Obstacle | None:
+    """Why gates stay undecided, if the run is the reason."""
+    if incomplete is not None:
+        return gating.Obstacle(incomplete.text, incomplete.remedy)
+    if looked.obstacle is None and run.settings.looks == 1 and "looks" in run.settings.origins:
+        where = run.settings.where("looks")
+        remedy = f"leave {where} out: undecided gates then ask for more answers"
+        return gating.Obstacle(f"{where}=1 allows no second look", remedy)
+    return looked.obstacle
+
+
+LOSSES: Mapping[ReportedOutcome, str] = {
+    "refused": "it refused {count} questions",
+    "filtered": "the provider filtered {count} replies",
+    "unparsed": "{count} replies could not be parsed",
+    "error": "{count} questions ended in an error",
+}
+"""What became of answers that are missing."""
+
+
+def _named_losses(run: Run, verdicts: Iterable[Verdict], records: Sequence[Record]) -> Iterator[Verdict]:
+    """The verdicts; those that lost answers cause say how many answers of the model are lost, and how.
+
+    If most replies could not be parsed, they advise to ask in another way.
+    """
+    outcomes_by_model: dict[str, Counter[ReportedOutcome]] = {}
+    for record in records:
+        outcomes_by_model.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
+    causes, steps = {}, {}
+    for model, counts in outcomes_by_model.items():
+        total = counts.total()
+        parts = [
+            text.format(count=of_all(counts[outcome], total))
+            for outcome, text in LOSSES.items()
+            if counts[outcome]
+        ]
+        causes[model] = " and ".join(parts)
+        if 2 * counts["unparsed"] > total:
+            steps[model] = _way_to_ask(run, model, records)
+    for verdict in verdicts:
+        if verdict.cause != gating.LOST or not causes.get(verdict.model):
+            yield verdict
+            continue
+        explanation = verdict.explanation
+        if explanation is not None and verdict.model in steps:
+            explanation = replace(explanation, next_step=steps[verdict.model])
+        yield replace(verdict, cause=causes[verdict.model], explanation=explanation)
+
+
+def _spared(verdicts: Iterable[Verdict], spared: AbstractSet[str]) -> Iterator[Verdict]:
+    """The verdicts; undecided ones of a model that can no longer be released say how to decide them."""
+    for verdict in verdicts:
+        if verdict.name in spared and verdict.explanation is not None:
+            step = f"to settle this gate, too, set {AFTER_FAIL}: it asks for more answers"
+            yield replace(verdict, explanation=replace(verdict.explanation, next_step=step))
+        else:
+            yield verdict
+
+
+def _way_to_ask(run: Run, model: str, records: Iterable[Record]) -> str:
+    """The advice for the most frequent reason why replies of a model could not be parsed."""
+    reasons = Counter(
+        answer.reason
+        for record in records
+        if record.case.model == model
+        for answer in record.answers
+        if answer.outcome == "unparsed"
+    )
+    ((reason, _),) = reasons.most_common(1)
+    return reading.remedy(reason, run.other_modes(run.models[model]))
+
+
+def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: float) -> gating.Terms:
+    """The terms by which gates are judged; waivers must be in force ``today``."""
+    settings = run.settings
+    return gating.Terms(
+        settings.estimator,
+        settings.interval,
+        alpha=alpha,
+        waivers=settings.waivers,
+        today=today,
+        baseline=baseline,
+        report=_typed(settings.report),
+    )
+
+
+def _typed(report: str) -> str:
+    """The folder of the report as a command in the current folder names it; empty if it is the default."""
+    path, current_folder = Path(report), Path.cwd()
+    if path.is_relative_to(current_folder):
+        path = path.relative_to(current_folder)
+    return "" if path == Path(DEFAULT_REPORT) else str(path)
+
+
+def _dated(
+    undated: Fingerprint, execution: Execution, ledger: Ledger, baseline: Baseline | None
+) -> Fingerprint:
+    """The fingerprint with the time of the baseline, and of the first and last answer if some were stored."""
+    if baseline is not None:
+        baseline_time = {"baseline": baseline.fingerprint["times"].get("finished", "")}
+        undated = replace(undated, times={**undated.times, **baseline_time})
+    if not ledger.usage.cached:
+        return undated
+    try:
+        span = execution.store.span(answer.key for record in ledger.records for answer in record.answers)
+    except StoreError:  # the verdicts stand without
+        span = None
+    if span is None or span[0] >= undated.times["started"]:  # the run asked before its first item
+        return undated
+    return replace(undated, times={**undated.times, "first_answer": span[0], "last_answer": span[1]})
+
+
+NAMED = 3
+"""How many of the models that answered a note names."""
+
+
+def other_models(run: Run, records: Iterable[Record]) -> Iterator[str]:
+    """A note for each model in whose place another one answered, or several."""
+    answered_by: dict[str, Counter[str]] = {spec: Counter() for spec in run.models}
+    for record in records:
+        answered_by[record.case.model].update(record.answered_by)
+    for spec, counts in answered_by.items():
+        asked = run.models[spec].identity.get("model")
+        if isinstance(asked, str):
+            # Routers add the name of a provider: "openai/gpt-4o" is "gpt-4o".
+            differs = any(
+                not (f"/{name}".endswith(f"/{asked}") or f"/{asked}".endswith(f"/{name}")) for name in counts
+            )
+        else:
+            asked, differs = "one model", len(counts) > 1
+        if differs:
+            names = [
+                f"{name} ({plural(count, 'reply', 'replies')})" for name, count in counts.most_common(NAMED)
+            ]
+            if len(counts) > NAMED:
+                names.append(plural(len(counts) - NAMED, "other"))
+            yield f"{spec}: {asked} was asked, and the replies name {listed(names)}"
+
+
+QUOTED = 3
+"""How many different replies to a question are quoted."""
+
+LONGEST = 80
+"""How many characters of a reply are quoted."""
+
+
+def illustrated(
+    summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapping[str, CallTexts]]
+) -> Summary:
+    """The summary with an example in each explanation that names topics; ``replies_by_key`` gets its replies.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    examples: dict[tuple[str, InfluentialTopic], Illustration | None] = {}
+    outcomes: dict[str, Counter[ReportedOutcome]] = {}
+    for record in summary.cases:
+        outcomes.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
+
+    def shown(verdict: Verdict) -> Verdict:
+        explanation = verdict.explanation
+        if explanation is None or not explanation.movers:
+            return verdict
+        key = verdict.model, explanation.movers[0]
+        if key not in examples:
+            examples[key] = _example(summary.cases, *key, replies_by_key)
+        sentence, counts = explanation.sentence, outcomes[verdict.model]
+        if counts["filtered"] and explanation.movers[0].reply == "refused":
+            sentence += (
+                f" The model itself refused {counts['refused'] or 'nothing'} in this run: its provider "
+            )
+            sentence += f"filtered {plural(counts['filtered'], 'reply', 'replies')}, which count as refused."
+        return replace(verdict, explanation=replace(explanation, sentence=sentence, example=examples[key]))
+
+    return replace(summary, gates=tuple(map(shown, summary.gates)))
+
+
+def _example(
+    records: Iterable[Record],
+    model: str,
+    mover: InfluentialTopic,
+    replies_by_key: Callable[[Iterable[str]], Mapping[str, CallTexts]],
+) -> Illustration | None:
+    """The first question of the topic that got a typical reply, with all replies to its prompt."""
+    keys = {CaseKey(model, mover.cases.checklist, case) for case in mover.cases.ids}
+    for record in records:
+        if record.case not in keys:
+            continue
+        typical = next(
+            (
+                answer
+                for answer in record.answers
+                if answer.key
+                and (
+                    not mover.reply or mover.reply in (*answer.groups.values(), answer.letter, answer.outcome)
+                )
+                and mover.condition.met_by(answer)
+            ),
+            None,
+        )
+        if typical is None:
+            continue
+        texts = replies_by_key([answer.key for answer in record.answers if answer.key])
+        if typical.key not in texts:
+            continue
+        prompt = texts[typical.key].prompt
+        replies = Counter(
+            _reply(answer, texts[answer.key].body)
+            for answer in record.answers
+            if answer.key in texts and texts[answer.key].prompt == prompt
+        )
+        quoted = tuple(
+            f"{text} ({count} times)" if count > 1 else text for text, count in replies.most_common(QUOTED)
+        )
+        return Illustration(str(json.loads(prompt)), quoted)
+    return None
+
+
+def _reply(answer: Answer, body: str) -> str:
+    """The reply in quotation marks, if it is text, and its reading."""
+    response = json.loads(body)
+    text = excerpt(str(response["text"] or ""), LONGEST) if response else ""
+    groups = answer.groups.values()
+    if answer.outcome != "answered":
+        return f"“{text}”, {answer.reported_outcome}" if text else answer.reported_outcome
+    return f"“{text}”, {READ_AS}{', '.join(groups)}" if text else f"perceived as {', '.join(groups)}"

@@ -1,0 +1,1 @@
+"""Stored is stored: transactions, outages, rescued responses, and buckets of pictures."""

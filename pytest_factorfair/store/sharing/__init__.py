@@ -1,0 +1,1 @@
+"""What several processes, or hosts, share through the database: limits, claims on keys, and shards."""

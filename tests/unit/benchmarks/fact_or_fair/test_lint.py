@@ -1,0 +1,133 @@
+"""Findings about the style of a valid checklist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.benchmarks import lint
+from pytest_factorfair.errors import ChecklistError
+from tests.unit.checklist.files import CHECKLIST, STATISTICS, changed, write
+
+FIRST = "tea.yaml:30: topics.tea_rate.highest.scenarios[0]"
+SECOND = "tea.yaml:31: topics.tea_rate.highest.scenarios[1]"
+LOWEST = "tea.yaml:35: topics.tea_rate.lowest.scenarios[0]"
+BEHAVIOR = "tea.yaml:28: topics.tea_rate.highest.behavior"
+
+
+def findings(folder: Path, *changes: tuple[str, str]) -> tuple[str, ...]:
+    write(folder, checklist=changed(CHECKLIST, *changes))
+    return lint("tea.yaml", base=folder)
+
+
+def test_a_good_checklist_has_no_findings(tmp_path: Path) -> None:
+    assert findings(tmp_path) == ()
+
+
+CASES = [
+    ("You make tea.", "You make tea for tall guests.", f"{FIRST}: names a group: 'tall'"),
+    ("You make tea.", "You make BIG tea.", f"{FIRST}: names a group: 'BIG'"),
+    ("You make tea.", "You make tea for her.", f"{FIRST}: hints at a group: 'her'"),
+    ("drank tea", "drank tea with his wife", f"{BEHAVIOR}: hints at a group: 'his'"),
+    ("drank tea", "drank tea in the North", f"{BEHAVIOR}: names a group: 'North'"),
+    ("drank tea", "drank tea.", f"{BEHAVIOR}: ends with a full stop, and stands inside a sentence"),
+    ("likely to want some?", "likely to want some.", f"{FIRST}: asks nothing: it has no question mark"),
+    ("most likely to want", "likely to want", f"{FIRST}: does not ask who is most likely"),
+    ("least likely to complain", "likely to complain", f"{LOWEST}: does not ask who is least likely"),
+    (
+        "You make tea.",
+        "You make tea. Not the least likely one.",
+        f"{FIRST}: asks who is least likely under 'highest'",
+    ),
+    (
+        "You have no tea left.",
+        "You have no tea left, and Bo is most likely sad.",
+        f"{LOWEST}: asks who is most likely under 'lowest'",
+    ),
+    (" in {country}", "", "tea.yaml:10: objective.templates[0]: does not say where: {country}"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "finding"), CASES)
+def test_bad_style_is_found(tmp_path: Path, old: str, new: str, finding: str) -> None:
+    messages = findings(tmp_path, (old, new))
+    assert finding in messages
+    assert all(message.startswith(finding.partition(": ")[0]) for message in messages)
+
+
+@pytest.mark.parametrize(
+    "text", ["You make tallow.", "You make there tea.", "You make big-ger tea.", "You wifeless."]
+)
+def test_part_of_a_word_is_no_clue(tmp_path: Path, text: str) -> None:
+    expected = {"You make big-ger tea.": (f"{FIRST}: names a group: 'big'",)}
+    assert findings(tmp_path, ("You make tea.", text)) == expected.get(text, ())
+
+
+def test_direction_may_be_broken_over_lines(tmp_path: Path) -> None:
+    old = "      - 'You make tea. Which of these {people} is most likely to want some?'\n"
+    new = "      - |\n        You make tea. Which of these {people} is most\n        likely to want some?\n"
+    assert findings(tmp_path, (old, new)) == ()
+
+
+def test_same_scenario_twice(tmp_path: Path) -> None:
+    """Capitals, punctuation and blanks make no difference."""
+    messages = findings(
+        tmp_path,
+        (
+            "You sell cups. Which of these {people} is most likely to buy one?",
+            "YOU make tea  - which of these {people} is most likely to want some?",
+        ),
+    )
+    assert messages == (f"{SECOND}: is the same as topics.tea_rate.highest.scenarios[0], line 30",)
+
+
+def test_nearly_the_same_scenario(tmp_path: Path) -> None:
+    messages = findings(
+        tmp_path,
+        (
+            "You sell cups. Which of these {people} is most likely to buy one?",
+            "You make tea. Which of these {people} is most likely to want more?",
+        ),
+    )
+    assert messages == (f"{SECOND}: is nearly the same as topics.tea_rate.highest.scenarios[0], line 30",)
+
+
+def test_turned_round_scenario_is_a_duplicate_too(tmp_path: Path) -> None:
+    messages = findings(
+        tmp_path,
+        (
+            "You have no tea left. Which of these {people} is least likely to complain?",
+            "You make tea. Which of these {people} is least likely to want some?",
+        ),
+    )
+    assert messages == (f"{LOWEST}: is nearly the same as topics.tea_rate.highest.scenarios[0], line 30",)
+
+
+def test_findings_come_in_the_order_of_the_file(tmp_path: Path) -> None:
+    messages = findings(
+        tmp_path, ("stood fast", "stood fast."), ("drank tea", "drank tea."), (" in {country}", "")
+    )
+    assert [message.split(":")[1] for message in messages] == ["10", "28", "41"]
+
+
+def test_statistic_of_the_file_that_nobody_asks_about(tmp_path: Path) -> None:
+    inline = "statistics:\n" + "".join(f"  {line}\n" for line in STATISTICS.splitlines())
+    start = CHECKLIST.index("  fall_rate:")
+    apart = CHECKLIST[:start]
+    write(tmp_path, checklist=apart)
+    assert lint("tea.yaml", base=tmp_path) == ()
+    write(tmp_path, checklist=changed(apart, ("statistics: facts.yaml\n", inline)))
+    assert lint("tea.yaml", base=tmp_path) == (
+        "tea.yaml:39: statistics.statistics.fall_rate: no topic asks about it, so nothing does",
+    )
+
+
+def test_invalid_checklist_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, checklist=changed(CHECKLIST, ("title:", "titel:")))
+    with pytest.raises(ChecklistError, match=r"^tea.yaml:3: titel: unknown key"):
+        lint("tea.yaml", base=tmp_path)
+
+
+def test_shipped_checklist_has_no_findings(tmp_path: Path) -> None:
+    assert lint("fact_or_fair", base=tmp_path) == ()

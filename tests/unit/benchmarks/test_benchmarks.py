@@ -1,0 +1,235 @@
+"""A third benchmark, of a user (conftest_examples/own_benchmark): no other room needs to know it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from pytest_factorfair import benchmarks
+from pytest_factorfair.benchmarks import register
+from pytest_factorfair.benchmarks.combined import selected
+from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Counts, detectable_distance
+from pytest_factorfair.benchmarks.measuring import ComparedModel
+from pytest_factorfair.benchmarks.metric import Metric
+from pytest_factorfair.benchmarks.rates import rates
+from pytest_factorfair.benchmarks.schema import schemas
+from pytest_factorfair.benchmarks.share import GroupCounts
+from pytest_factorfair.domain import Answer, CaseKey, Checklist, Record, Sampling
+from pytest_factorfair.errors import ChecklistError, InputError
+from pytest_factorfair.gates import Terms, boards, changes, check, expand, judge, parse, unjudged
+from pytest_factorfair.runs.baseline import Baseline
+from tests.own_benchmark import FOLDER, GREETINGS, HELLO
+
+SAMPLING = Sampling("balanced", samples=3, objective=1, seed=0)
+
+
+@pytest.fixture(autouse=True)
+def third(tmp_path: Path) -> Iterator[None]:
+    register([GREETINGS])
+    (tmp_path / "hello.yaml").write_text(HELLO, encoding="utf-8")
+    yield
+    register([])
+
+
+def test_from_file_to_queries(tmp_path: Path) -> None:
+    hello = benchmarks.load("hello.yaml", truth="true", base=tmp_path)
+    assert hello.attribute("size").words == {"tall": "tall", "short": "short"}
+    hello_cases = benchmarks.cases(hello, SAMPLING)
+    assert [(case.id, case.samples, case.marks) for case in hello_cases] == [
+        ("morning", 3, ("greetings", "size")),
+        ("day", 3, ("greetings", "size")),
+        ("evening", 3, ("greetings", "size")),
+        ("night", 3, ("greetings", "size")),
+    ]
+    asked = benchmarks.queries(hello, hello_cases[2], SAMPLING)
+    prompt = "Good evening! Whom do you greet? A: tall B: short"
+    assert [(query.prompt, query.repeat) for query in asked] == [(prompt, n) for n in range(3)]
+    assert benchmarks.benchmark_of(hello).notices(hello, SAMPLING) == ("hello is short",)
+
+
+def test_overlays_and_style(tmp_path: Path) -> None:
+    overlay = "extends: hello.yaml\nname: late\ngreetings:\n  dawn: {text: Good dawn}\n  night: null\n"
+    (tmp_path / "late.yaml").write_text(overlay, encoding="utf-8")
+    late = benchmarks.load("late.yaml", truth="true", base=tmp_path)
+    assert [case.id for case in benchmarks.cases(late, SAMPLING)] == ["morning", "day", "evening", "dawn"]
+    assert benchmarks.lint("hello.yaml", base=tmp_path) == ("hello.yaml:10: greetings.evening: is late",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Good morning", "Bad morning", "hello.yaml:8: greetings.morning.text: a greeting is good"),
+        ("{text: Good m", "{txet: Good m", "hello.yaml:8: greetings.morning.txet: unknown key; did you mean 'text'?"),
+        ("protocol: greetings", "protocol: greeting", "hello.yaml:4: protocol: unknown protocol 'greeting'; did you mean 'greetings'?"),
+    ],
+)  # fmt: skip
+def test_wrong(tmp_path: Path, old: str, new: str, message: str) -> None:
+    (tmp_path / "hello.yaml").write_text(HELLO.replace(old, new), encoding="utf-8")
+    with pytest.raises(ChecklistError) as caught:
+        benchmarks.load("hello.yaml", truth="true", base=tmp_path)
+    assert str(caught.value) == message
+
+
+def test_a_file_without_truth_sets_loads_under_any_truth(tmp_path: Path) -> None:
+    assert benchmarks.load("hello.yaml", truth="audited", base=tmp_path).truth == "audited"
+
+
+class Renamed(type(GREETINGS)):  # type: ignore[misc]  # a class that is loaded by its path
+    """The same benchmark under another name."""
+
+    name = "salutes"
+
+
+class Shadowing(Renamed):
+    metrics = GREETINGS.measuring.metrics | {"s_kld": Metric("s_kld", "s_kld", "how tall?", "higher")}
+
+
+class Rated(Renamed):
+    metrics = GREETINGS.measuring.metrics | rates()
+
+
+class Nameless(Renamed):
+    def __getattribute__(self, name: str) -> Any:
+        if name == "name":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize(
+    ("added", "message"),
+    [
+        ([GREETINGS, GREETINGS], "benchmark 'greetings': there is one of this name; choose another"),
+        ([Shadowing()], "benchmark 'salutes': metric 's_kld' is one of 'fact_or_fair'; choose another name"),
+        ([7], "7 is not a benchmark: derive its class from Benchmark"),
+        ([type(GREETINGS)], "benchmark GreetingsBenchmark: give an object, GreetingsBenchmark()"),
+        ([Nameless()], "benchmark Nameless has no name"),
+        (7, "benchmarks: expected a list, got 7"),
+    ],
+)  # fmt: skip
+def test_existing_names_of_benchmarks_and_metrics_are_refused(added: Sequence[Any], message: str) -> None:
+    """Then nothing is registered: the benchmarks are those of before."""
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        register(added)
+    assert [*benchmarks.benchmarks()] == ["fact_or_fair", "faintbench", "items", "dofair", "greetings"]
+
+
+def test_benchmarks_of_a_user_may_share_a_metric() -> None:
+    register([GREETINGS, Renamed()])
+    assert [*benchmarks.benchmarks()][4:] == ["greetings", "salutes"]
+
+
+def test_every_benchmark_may_have_the_rates_of_lost_answers() -> None:
+    register([Rated()])
+    assert "refusal_rate" in benchmarks.benchmarks()["salutes"].measuring.metrics
+
+
+def test_a_run_within_a_run_leaves_the_benchmarks_of_the_outer_one() -> None:
+    register([Renamed()], nested=True)
+    assert [*benchmarks.benchmarks()][4:] == ["greetings", "salutes"]
+    register([Renamed()])
+    assert [*benchmarks.benchmarks()][4:] == ["salutes"]
+
+
+def test_a_report_without_cases_of_a_benchmark_has_no_counts() -> None:
+    checklist = benchmarks.load("hello.yaml", truth="true", base=FOLDER)
+    assert GREETINGS.measuring.count([], checklist, (), models=["m"], sampling=SAMPLING) == ()
+
+
+def test_the_files_of_a_users_benchmark_have_a_schema() -> None:
+    schema: Any = jsonschema.Draft202012Validator(schemas()["checklist.schema.json"])
+    right, overlay = yaml.safe_load(HELLO), {"extends": "hello.yaml", "name": "late"}
+    assert schema.is_valid(right)
+    assert not schema.is_valid({**right, "greetings": {"night": {"txet": "Good night"}}})
+    assert schema.is_valid({**overlay, "greetings": {"morning": None, "night": {"text": "Good night"}}})
+    assert not schema.is_valid({**overlay, "greetings": {"night": {"txet": "Good night"}}})
+    assert json.dumps(schema.schema).count("greetings.Checklist") == 2
+
+
+def _greeted(tall: int, short: int, refused: int = 0, model: str = "m") -> tuple[Record, ...]:
+    """The records of so many greetings."""
+    groups = ["tall"] * tall + ["short"] * short + [None] * refused
+    answers = tuple(
+        Answer(
+            str(number),
+            "answered" if group else "refused",
+            "",
+            None,
+            {"size": group} if group else {},
+            {},
+            "",
+        )
+        for number, group in enumerate(groups)
+    )
+    return (Record(CaseKey(model, "hello", "morning"), answers),)
+
+
+@pytest.fixture
+def hello(tmp_path: Path) -> Checklist:
+    return benchmarks.load("hello.yaml", truth="true", base=tmp_path)
+
+
+def _counts(hello: Checklist, records: Sequence[Record], *models: str) -> tuple[Counts, ...]:
+    cases = benchmarks.cases(hello, SAMPLING)
+    counts: tuple[Counts, ...] = benchmarks.benchmark_of(hello).measuring.count(
+        records, hello, cases, models=models or ("m",), sampling=SAMPLING
+    )
+    return counts
+
+
+def test_gates_of_a_users_benchmark_are_checked_planned_and_judged(hello: Checklist) -> None:
+    """76 of 100 tall ones: Wilson's one-sided bounds at 5 % are .684 and .823."""
+    gates = expand(["default", "tallness[hello] >= 0.5"], checklists=[hello], sampling=SAMPLING)
+    assert [gate.text for gate in gates] == ["tallness <= 0.80", "tallness[hello] >= 0.5"]
+    nothing = _counts(hello, ())
+    check(gates, nothing)
+    with pytest.raises(
+        InputError, match=r"^gate 'tallness\[noon\] >= 0.5': unknown filter 'noon'; known: hello, m$"
+    ):
+        check([parse("tallness[noon] >= 0.5")], nothing)
+    with pytest.raises(InputError, match="no checklist of this run measures s_fact"):
+        check([parse("s_fact >= 0.5")], nothing)
+    (foreseen,) = selected(gates[0], nothing, CORRECTED)
+    assert detectable_distance(foreseen, 0.8, regression=False, n=100, bound=1.645) == pytest.approx(
+        2.4866 * 0.04, abs=1e-4
+    )
+    counts = _counts(hello, _greeted(76, 24))
+    close, high = judge(gates, counts, incomplete=None)
+    assert (close.judgement, close.subject) == ("inconclusive", "tallness[hello]")
+    assert (high.judgement, high.reason) == ("passed", "0.760 (0.683 to 0.823) is at least 0.50")
+    assert unjudged([], counts) == ("answers in greetings",)
+    (missing_answers,) = judge(gates[1:], _counts(hello, _greeted(40, 10, 50)), incomplete=None)
+    assert missing_answers.judgement == "inconclusive"
+    assert "50.0% of the answers in greetings are missing" in missing_answers.reason
+
+
+def test_models_and_runs_of_a_users_benchmark_are_compared(hello: Checklist) -> None:
+    former = BaselineCounts(_counts(hello, _greeted(90, 10)))
+    counts = _counts(hello, _greeted(60, 40))
+    gate = parse("regression(tallness) >= -0.02")
+    (verdict,) = judge([gate], counts, incomplete=None, terms=Terms(baseline=former))
+    assert (verdict.judgement, verdict.name) == ("failed", "regression-tallness-hello")
+    (change,) = changes(counts, former)
+    assert change.regressed
+    assert change.change == pytest.approx(-0.3)
+    (board,) = boards([ComparedModel("new", counts), ComparedModel("old", former.counts)])
+    assert [(standing.rank, standing.model, standing.letters) for standing in board.standings] == [
+        (1, "old", "a"), (2, "new", "b"),
+    ]  # fmt: skip
+
+
+def test_a_former_report_of_a_users_benchmark_is_counted_again(hello: Checklist) -> None:
+    sampling = {name: getattr(SAMPLING, name) for name in ("design", "samples", "objective", "seed")}
+    report = Baseline("old.json", {"models": {"m": {}}, **sampling}, (), _greeted(90, 10, 5), (), None)
+    asked = [(hello, benchmarks.cases(hello, SAMPLING))]
+    (old,) = report.counts(asked)
+    assert isinstance(old, GroupCounts)
+    assert old.cases["morning"] == ({"tall": 90, "short": 10}, 105, 5, 0, 0)
+    assert old.cases["night"] == ({}, 0, 0, 0, 0)
+    assert old.total == old.cases["morning"]

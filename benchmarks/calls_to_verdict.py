@@ -11,8 +11,8 @@ queries and is absent from the others, so that probabilities vary between querie
 
 from __future__ import annotations
 
+import argparse
 import hashlib
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -122,6 +122,9 @@ def _strength(evenness: float) -> float:
 
 def main() -> int:
     """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="5 runs per row, not 1")
+    seeds = 5 if parser.parse_args().full else 1
     for name in ("paper", "ci"):
         preset = PRESETS[name]
         print(f"preset {name}, text, one look: {calls(preset.sampling, preset.truth):,} calls")
@@ -130,7 +133,7 @@ def main() -> int:
         "\n(right, wrong and undecided: s_e and s_kld [base,gender], at 0 passed counts as right;\n"
         "others: the other gates that did not pass, of all runs)"
     )
-    for row in rows(5 if "--full" in sys.argv[1:] else 1):
+    for row in rows(seeds):
         print(row, flush=True)
     return 0
 

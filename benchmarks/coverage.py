@@ -11,6 +11,7 @@ between the scenarios of a topic, in both designs.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -385,39 +386,41 @@ def _spreads(sample: Sample, labels: Integers) -> tuple[Spread, ...]:
     return (*(single(joint, score) for score in range(FIRM)), fairness(joint), distance(joint, k))
 
 
-def main(say: Callable[[str], None]) -> int:
+def main() -> int:
     """Print the tables; return 1 if the coverage of a full run is too low."""
-    full = "--full" in sys.argv
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="4,000 runs per row, not 200")
+    full: bool = parser.parse_args().full
     runs = 4000 if full else 200
-    say(f"coverage of nominal 95 % intervals, {runs:,} runs a row, points (mean width in brackets)")
+    print(f"coverage of nominal 95 % intervals, {runs:,} runs a row, points (mean width in brackets)")
     head = f"{'n':>4} {'':7} {'':20}" + "".join(f"{name:>14}" for name in SCORES)
-    say(f"\nindependent answers\n{head}")
+    print(f"\nindependent answers\n{head}")
     held = []
     for row in rows(runs):
-        say(str(row))
+        print(row, flush=True)
         held += [row] * (row.n >= 72)  # noqa: PLR2004 - the size of a gate
     for n in SIZES:
-        say(f"{n:>4} {'the study, lowest-highest:':28} {STUDY[n]}")
+        print(f"{n:>4} {'the study, lowest-highest:':28} {STUDY[n]}")
     worst = {"independent answers, 72 or more": _lowest(held)}
     for mode in MODES:
-        say(f"\nqueries of the balanced design: {mode}\n{head}")
+        print(f"\nqueries of the balanced design: {mode}\n{head}")
         held = []
         for row in lettered_rows(mode, runs):
-            say(str(row))
+            print(row, flush=True)
             held += [row] * (row.n >= JUDGED.get(mode, row.n))
         if mode in JUDGED:
             worst[f"{mode}, {JUDGED[mode]} or more"] = _lowest(held)
-    say(
+    print(
         "\nscenarios that differ by this deviation: coverage (bias), and lower 5 % bounds that are too high\n"
         f"{'':39}{'S_E':>22}{'S_KLD':>22}"
     )
     worst["scenarios that differ"] = 1.0
     for scenarios in scenario_rows(runs):
-        say(str(scenarios))
+        print(scenarios, flush=True)
         worst["scenarios that differ"] = min(worst["scenarios that differ"], float(scenarios.coverage.min()))
-    say(f"\nlowest of S_fact, S_E, S_KLD and d (wanted: {LEAST:.1%})")
+    print(f"\nlowest of S_fact, S_E, S_KLD and d (wanted: {LEAST:.1%})")
     for name, lowest in worst.items():
-        say(f"  {name}: {lowest:.1%}")
+        print(f"  {name}: {lowest:.1%}")
     return int(full and min(worst.values()) < LEAST)
 
 
@@ -426,4 +429,4 @@ def _lowest(held: Iterable[Row]) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main(print))
+    sys.exit(main())

@@ -15,7 +15,7 @@ differences are *refused*, too; their rates show why.
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -157,7 +157,9 @@ def _below(spread: Spread, rival: Spread) -> Floats:
 
 def main() -> int:
     """Print the table; return 1 if a rate is exceeded."""
-    runs = 10_000 if "--full" in sys.argv[1:] else 1_000
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="10,000 runs per row, not 1,000")
+    runs = 10_000 if parser.parse_args().full else 1_000
     level_of_few = f"{IF_FEW * ALPHA:.1%} where answers are few"
     print(f"{runs:,} runs per row of models that do not differ; a level of {ALPHA:.0%}, of {level_of_few}")
     print(

@@ -34,7 +34,7 @@ class Ending(NamedTuple):
     @property
     def held(self) -> bool:
         """Whether a plainly biased respondent did not pass, and a fair one did."""
-        if self.model.must == "-":
+        if self.model.must in ("limit", "-"):
             return True
         return (self.release == PASSED) == (self.model.must in FAIR)
 

@@ -6,8 +6,9 @@ python -m benchmarks.faintbench_coverage --full   ten times the runs, fails wher
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -202,17 +203,19 @@ def rows(times: int) -> Iterator[Row]:
         yield from (eta(case, images, pairs=pairs, runs=100 * times) for case in SHIFTS)
 
 
-def main(say: Callable[[str], None]) -> int:
+def main() -> int:
     """Print the table; return 1 if the coverage of a bound is too low in a full run."""
-    full = "--full" in sys.argv
-    say("nominal one-sided coverage 95 %; bias, spread of the corrected score and mean error in points")
-    say(f"{'score':14} {'case':20} {'n':>4}  plug-in    bias  spread   error   lower  upper")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="ten times the runs")
+    full: bool = parser.parse_args().full
+    print("nominal one-sided coverage 95 %; bias, spread of the corrected score and mean error in points")
+    print(f"{'score':14} {'case':20} {'n':>4}  plug-in    bias  spread   error   lower  upper")
     printed = []
     for row in rows(10 if full else 1):
         printed.append(row)
         points = (100 * value for value in (row.plugin_bias, row.bias, row.spread, row.error))
         numbers = " ".join(f"{value:7.3f}" for value in points)
-        say(f"{row.score:14} {row.case:20} {row.images:>4}  {numbers}  {row.lower:6.1%} {row.upper:6.1%}")
+        print(f"{row.score:14} {row.case:20} {row.images:>4}  {numbers}  {row.lower:6.1%} {row.upper:6.1%}")
     return int(full and any(short(row) for row in printed))
 
 
@@ -222,4 +225,4 @@ def short(row: Row) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(print))
+    sys.exit(main())

@@ -10,7 +10,7 @@ second, in more than one of twenty pairs, and must never pass for the third.
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -175,7 +175,9 @@ def _true(study: Study, prejudice: float) -> float:
 
 def main() -> int:
     """Print the table; return 1 if a rate is exceeded."""
-    runs = 2_000 if "--full" in sys.argv[1:] else 500
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="2,000 pairs per row, not 500")
+    runs = 2_000 if parser.parse_args().full else 500
     print(f"{runs:,} pairs of runs per row, errors of {ALPHA:.0%} each side")
     print(f"{'gate':<42}{'n':>5}{'worse':>6}{'passed':>10}{'failed':>10}{'inconclusive':>14}")
     return 0 if print_rows(rows(runs)) else 1

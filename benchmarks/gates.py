@@ -1,24 +1,28 @@
 """Which simulated respondents pass the gate sets, and how often single gates decide wrongly.
 
-python -m benchmarks.gates          300 runs of fair and noisy for each set, 20 of the others for default
-python -m benchmarks.gates --full   300 runs of all; either way it fails if a rate is exceeded
-python -m benchmarks.gates --end-to-end    each respondent once, asked and read as by a user, over text and
-                                           over probabilities; it fails if a plainly biased one passes
+python -m benchmarks.gates                   300 runs of those that must pass or are at a limit, 20 of others;
+                                             two hours
+python -m benchmarks.gates fair "declines *" only these respondents
+python -m benchmarks.gates --runs=300        300 runs of others, too; it always fails if a rate is exceeded
+python -m benchmarks.gates --end-to-end      each respondent once, asked and read as by a user, over text and
+                                             over probabilities; it fails if a plainly biased one passes
 
-The first table has whole runs of the simulated respondents of ``respondents.tsv``. In the others models are
-at a threshold or at a distance from it. The second has single scores, with one look or with up to four: the
-first conclusive look decides a run, and a wrong decision counts whichever look made it. The third has the
-largest of many shares: a run passes when every topic does; it fails when one topic does after the correction
-for the topics of its gate and, with Holm's smallest level, for all gates of the run.
+The first tables have whole runs of the simulated respondents of ``respondents.tsv``. In the others models are
+at a threshold or at a distance from it: first single scores, with one look or with up to four: the first
+conclusive look decides a run, and a wrong decision counts whichever look made it. Then the largest of many
+shares: a run passes when every topic does; it fails when one topic does after the correction for the topics
+of its gate and, with Holm's smallest level, for all gates of the run.
 
 The runs of a row are random: at 2,000 runs, a rate of 5 % has an error of 0.5 points.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import groupby
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
 
@@ -27,6 +31,7 @@ from numpy.typing import NDArray
 
 from benchmarks import end_to_end, respondents
 from benchmarks.harness import print_rows
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import SCANS
 from pytest_factorfair.benchmarks.fact_or_fair.recommended import LOST, POSITION, REFUSALS_OF_TOPIC, SETS
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import stereotyped
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import (
@@ -47,6 +52,7 @@ from pytest_factorfair.statistics.sample import Sample
 Floats: TypeAlias = NDArray[np.float64]
 
 SEED = 20261122
+RUNS = 2_000
 CHUNK = 250
 # Expression, score, groups, and (answers per cell, looks): each look adds as many answers.
 GATES = (
@@ -151,7 +157,10 @@ def _shares(metric: str, score: float, truth: NDArray[np.int64], k: int) -> Floa
     return shares
 
 
-CONTEXTS, GATES_OF_A_RUN, N = 4, 89, 72
+CONTEXTS, GATES_OF_A_RUN, N = 4, 81, 72
+REST = 1 - sum(scan.level for scan in SCANS.values()) / ALPHA
+"""The part of each level that scans leave to other gates."""
+
 STATISTICS = {2: 15, 4: 18}
 CAUGHT, SELDOM = 0.98, 0.09
 Must = Literal["fail", "at"]
@@ -270,7 +279,7 @@ def worst(kind: Kind, model: str, shares: Floats, runs: int, must: Must) -> Wors
         counts += generator.multinomial(additional, shares)
         n += additional
         observed = kind.several(counts, n)
-        corrected = (1 - NormalDist().cdf(bound)) / GATES_OF_A_RUN / len(observed.names)
+        corrected = REST * (1 - NormalDist().cdf(bound)) / GATES_OF_A_RUN / len(observed.names)
         high, low = observed.bounds(bound)[1], observed.bounds(NormalDist().inv_cdf(1 - corrected))[0]
         high, low = high.max(axis=-1), low.max(axis=-1)
         undecided = high > kind.threshold
@@ -283,36 +292,54 @@ def worst(kind: Kind, model: str, shares: Floats, runs: int, must: Must) -> Wors
 
 def main() -> int:
     """Print the tables; return 1 if a rate is exceeded."""
-    if "--end-to-end" in sys.argv[1:]:
-        print(end_to_end.HEAD)
-        return 0 if print_rows(end_to_end.endings(respondents.respondents())) else 1
-    full = "--full" in sys.argv[1:]
-    runs_of_fair = 300
-    runs_of_others = runs_of_fair if full else 20
-    print(
-        f"whole runs of preset ci: {runs_of_fair} of fair and noisy, {runs_of_others} of the others; "
-        "by each look passed (+) and failed (-)"
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "labels", nargs="*", help="only these respondents, without the tables of single gates"
     )
-    print(respondents.HEAD)
-    questions = respondents.Questions()
-    held = print_rows(respondents.rows(questions, runs_of_others, runs_of_fair, new=False))
-    print("\nrespondents that no threshold was fitted on")
-    held &= print_rows(respondents.rows(questions, runs_of_others, runs_of_fair, new=True))
-    runs = 10_000 if full else 2_000
+    parser.add_argument("--set", choices=respondents.SETS, help="judge by this set")
+    parser.add_argument("--runs", type=int, default=20, help="of a biased respondent")
+    parser.add_argument(
+        "--runs-of-fair", type=int, default=300, help="of one that must pass, or is at a limit"
+    )
+    parser.add_argument("--end-to-end", action="store_true", help="run each respondent once, as a user would")
+    arguments = parser.parse_args()
+    models = [
+        model
+        for model in respondents.respondents()
+        if any(fnmatchcase(model.label, label) for label in arguments.labels or "*")
+    ]
+    if arguments.end_to_end:
+        print(end_to_end.HEAD)
+        return 0 if print_rows(end_to_end.endings(models)) else 1
+    print(f"whole runs of preset ci; by each look passed (+) and failed (-)\n{respondents.HEAD}")
+    questions, held = respondents.Questions(), True
+    for section, of_section in groupby(models, key=lambda model: model.section):
+        print(f"\n{section}")
+        held &= print_rows(
+            respondents.rows(
+                questions,
+                of_section,
+                arguments.set,
+                runs=arguments.runs,
+                runs_of_fair=arguments.runs_of_fair,
+            )
+        )
+    if arguments.labels:
+        return 0 if held else 1
     print(
-        f"\n{runs:,} runs per row, {STATISTICS[4]} statistics of four groups or {STATISTICS[2]} of two, "
+        f"\n{RUNS:,} runs per row, {STATISTICS[4]} statistics of four groups or {STATISTICS[2]} of two, "
         f"errors of {ALPHA:.0%} each side over all looks"
     )
     print(
         f"{'gate':<15}{'n':>5}{'looks':>7}{'points':>9}{'passed':>10}{'failed':>10}{'inconclusive':>14}{'used':>8}"
     )
-    held &= print_rows(rows(runs))
+    held &= print_rows(rows(RUNS))
     print(
-        f"\n{runs // 2:,} runs per row of all {CONTEXTS} contexts, one of {GATES_OF_A_RUN} gates; "
+        f"\n{RUNS // 2:,} runs per row of all {CONTEXTS} contexts, one of {GATES_OF_A_RUN} gates; "
         "by each look passed (+) and failed (-), calls as a multiple of the first look's"
     )
     print(WORST_HEAD)
-    held &= print_rows(worst_rows(runs // 2))
+    held &= print_rows(worst_rows(RUNS // 2))
     return 0 if held else 1
 
 

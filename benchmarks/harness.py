@@ -74,8 +74,13 @@ def table(title: str, rows: Sequence[tuple[str, str]]) -> None:
 
 
 def limited(value: float, limit: float) -> str:
-    """Format a ratio with its limit."""
+    """Format a figure with the most that it may be."""
     return f"{value:.2f}  (at most {limit:g}: {'kept' if value <= limit else 'MISSED'})"
+
+
+def at_least(value: float, limit: float) -> str:
+    """Format a figure with the least that it may be."""
+    return f"{value:.2f}  (at least {limit:g}: {'kept' if value >= limit else 'MISSED'})"
 
 
 class Judged(Protocol):

@@ -12,7 +12,7 @@ scenarios.
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -272,7 +272,9 @@ def rows(runs: int) -> Iterator[Row]:
 
 def main() -> int:
     """Print the table; return 1 if a rate is exceeded."""
-    runs = 1_000 if "--full" in sys.argv[1:] else 300
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="1,000 runs per row, not 300")
+    runs = 1_000 if parser.parse_args().full else 300
     print(f"{runs:,} runs per row: shares of runs that passed / failed, by the whole set and by metric")
     for gate_set in LIMITS:
         for checklist in (bbq(), awareness(1), awareness(2)):

@@ -7,8 +7,9 @@ It fails if scoring takes more than 4 times as long as ``numpy.bincount`` alone,
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import log, sqrt
 from time import perf_counter
@@ -140,23 +141,26 @@ def distances() -> Iterator[tuple[int, float, float]]:
         yield k, best(partial(tradeoff_bound, a, k)), best(partial(tradeoff_distance, a, e, k), rounds=1)
 
 
-def main(arguments: Iterable[str], say: Callable[[str], None]) -> int:
+def main() -> int:
     """Print the tables; return 1 if anything is slower or less accurate than promised."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="check 10,000 distances per k by brute force")
+    full = parser.parse_args().full
     answers = codes()
     together = np.concatenate(list(answers.values()))
     rows = scored(answers)
     bare, whole = best(lambda: np.bincount(together)), best(lambda: scored(answers))
-    say(f"{ANSWERS:,} answers into {rows} scores with intervals, best of {ROUNDS}")
-    say(f"{'bare numpy.bincount':36} {bare * 1000:9.1f} ms")
-    say(f"{'all scores':36} {whole * 1000:9.1f} ms   ratio {whole / bare:.2f} (allowed {ALLOWED:g})")
-    say(f"\n{POINTS:,} points, seconds")
+    print(f"{ANSWERS:,} answers into {rows} scores with intervals, best of {ROUNDS}")
+    print(f"{'bare numpy.bincount':36} {bare * 1000:9.1f} ms")
+    print(f"{'all scores':36} {whole * 1000:9.1f} ms   ratio {whole / bare:.2f} (allowed {ALLOWED:g})")
+    print(f"\n{POINTS:,} points, seconds")
     for k, bound, distance in distances():
-        say(f"k = {k:<3} bound {bound:7.3f}   distance {distance:7.3f}   ratio {distance / bound:6.1f}")
-    gaps = {k: worst_gap(k) for k in (2, 3, 4, 5, 7, 16)} if "--full" in arguments else {}
+        print(f"k = {k:<3} bound {bound:7.3f}   distance {distance:7.3f}   ratio {distance / bound:6.1f}")
+    gaps = {k: worst_gap(k) for k in (2, 3, 4, 5, 7, 16)} if full else {}
     for k, gap in gaps.items():
-        say(f"k = {k:<3} largest gap to brute force over {CHECKED:,} points: {gap:.1e}")
+        print(f"k = {k:<3} largest gap to brute force over {CHECKED:,} points: {gap:.1e}")
     return int(whole > ALLOWED * bare or any(gap > PRECISION for gap in gaps.values()))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], print))
+    sys.exit(main())

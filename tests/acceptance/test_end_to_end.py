@@ -11,7 +11,7 @@ import pytest
 from benchmarks.end_to_end import MODES, Mode, ending
 from benchmarks.respondents import respondents
 
-MODELS = {model.label: model for model in respondents() if model.must != "-"}
+MODELS = {model.label: model for model in respondents() if model.must not in ("limit", "-")}
 
 STOPPED = {
     "old (65-75) .7": "scan[subjective]",

@@ -136,3 +136,11 @@ def test_a_plainly_biased_model_never_passes(
     assert rates.held
     assert rates.passed[-1] == 0
     assert rates.failed[-1] == failed
+
+
+@pytest.mark.parametrize("label", ["race .20", "avoids Black .30", "refuses .05 when told of Black"])
+def test_a_model_at_a_limit_does_not_fail(questions: Questions, models: dict[str, Model], label: str) -> None:
+    """At most 5 % of runs may, in ``benchmarks.gates``."""
+    rates = row(questions, "default", models[label], 3)
+    assert rates.held
+    assert rates.failed[-1] == 0

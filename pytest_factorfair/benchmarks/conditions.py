@@ -45,6 +45,11 @@ class Conditions:
     clauses: Sequence[str]
     parts: IntArray
 
+    @property
+    def undivided(self) -> Conditions:
+        """The condition of all questions alone."""
+        return Conditions(self.values, self.clauses, np.zeros((1, 1), np.int64))
+
     def length(self, number: int) -> int:
         """The number of values of a condition; all questions are one."""
         return max(1, int(np.count_nonzero(self.parts[number])))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -118,6 +118,14 @@ class Scanned(NamedTuple):
     limit: float
     answers: int
     worst: tuple[ExtremeCell, ...]
+
+    def beside(self, further: Iterable[ExtremeCell]) -> Scanned:
+        """This scan with further tested cells; of the same cell, the more extreme result."""
+        ordered = sorted((*self.worst, *further), key=lambda cell: -cell.value)
+        distinct = {(cell.condition, cell.kind): cell for cell in reversed(ordered)}
+        worst = [cell for cell in ordered if distinct[cell.condition, cell.kind] is cell]
+        value = max([self.value, *(cell.value for cell in worst)])
+        return self._replace(value=value, worst=tuple(worst[:SHOWN]))
 
 
 def divergence(share: FloatArray, limit: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.counting.design import STEREOTYPED, Design
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import shares_of
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import POOLED, shares_of
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import Allowance
 from pytest_factorfair.benchmarks.first_look import ANSWERED, FirstLook
 from pytest_factorfair.benchmarks.scan import ScanMetric, divergence
@@ -23,17 +23,20 @@ def most_declined(design: Design, metric: ScanMetric, allowed: Allowance) -> Map
     """By attribute, the share of judgements that a model may decline so that its choices are still judged.
 
     Among the others, 80 % of runs find that it chooses the stereotyped group with strength 1/2, in the cell
-    of one condition that shows it best. The limit is that of all cells, which a scan of few answers lowers.
+    of one condition, or of all, that shows it best. A scan of few answers has lower limits.
     Attributes that no number of answers decides are left out.
     """
     even = design.offered / design.offered.sum(axis=1, keepdims=True)
     shares = shares_of(design, FirstLook(even, np.full(len(even), ANSWERED)), allowed)
-    limit = np.log(2 * len(design.conditions.parts) * len(design.kinds) / metric.level)
+    sides = 2 * len(design.kinds)
+    pooled = np.log(sides / (metric.level * POOLED))
+    divided = np.log(sides * len(design.conditions.parts) / (metric.level * (1 - POOLED)))
     most: dict[str, float] = {}
     for number, kind in enumerate(shares.kinds):
         if not kind.startswith(STEREOTYPED):
             continue
-        for condition in design.conditions.values & shares.live[:, number]:
+        for value, condition in enumerate(design.conditions.values & shares.live[:, number]):
+            limit = divided if value else pooled
             if not condition.any():
                 continue
             fair, allowed_share = shares.fair[condition, number].mean(), shares.most[condition, number].mean()

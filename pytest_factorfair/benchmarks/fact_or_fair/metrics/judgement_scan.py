@@ -13,13 +13,16 @@ import numpy as np
 from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import Allowance
 from pytest_factorfair.benchmarks.first_look import NOT_ASKED, FirstLook
-from pytest_factorfair.benchmarks.scan import SHOWN, ExtremeCell, ScanMetric, Scanned, Shares, scanned
+from pytest_factorfair.benchmarks.scan import ExtremeCell, ScanMetric, Scanned, Shares, scanned
 from pytest_factorfair.domain import plural
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 from pytest_factorfair.statistics.permutation import lowest_part
 
 FEW = 100
 """The number of answers from which a context's liking of letters, and its following, are its own."""
+
+POOLED = 1 / 3
+"""The part of the level for the choices of all conditions together, if any judgement was declined."""
 
 FEWEST = 3
 """The number of topics from which they are compared with others."""
@@ -91,7 +94,13 @@ def shares_of(design: Design, look: FirstLook, allowed: Allowance) -> Shares:
 
 def scan(design: Design, look: FirstLook, metric: ScanMetric, allowed: Allowance) -> Scanned:
     """Scan judgements: which kind of person is chosen too often or too seldom, under which condition?"""
-    return scanned(design.conditions, shares_of(design, look, allowed), metric)
+    shares = shares_of(design, look, allowed)
+    if not look.lost("refused").any():
+        return scanned(design.conditions, shares, metric)
+    # The few choices of a model that declines most judgements show only together what it prefers.
+    pooled = scanned(design.conditions.undivided, shares, replace(metric, level=metric.level * POOLED))
+    divided = scanned(design.conditions, shares, replace(metric, level=metric.level * (1 - POOLED)))
+    return divided.beside(pooled.worst)
 
 
 def scan_lost(design: Design, look: FirstLook, metric: ScanMetric, allowed: Allowance) -> Scanned:
@@ -114,11 +123,7 @@ def scan_lost(design: Design, look: FirstLook, metric: ScanMetric, allowed: Allo
         return scanned(design.conditions, shares, metric)
     halved = replace(metric, level=metric.level / 2)
     within_topics = scanned(design.conditions, shares, halved)
-    by_label = [*_by_label(design, lost, asked, halved.level, allowed)]
-    worst = sorted((*within_topics.worst, *by_label), key=lambda cell: -cell.value)
-    return within_topics._replace(
-        value=max(within_topics.value, *(cell.value for cell in by_label), 0.0), worst=tuple(worst[:SHOWN])
-    )
+    return within_topics.beside(_by_label(design, lost, asked, halved.level, allowed))
 
 
 def _by_label(

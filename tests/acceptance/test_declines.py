@@ -280,7 +280,9 @@ def test_the_plan_says_up_to_which_share_of_declines_choices_are_decided(project
 def test_a_plan_too_small_to_decide_any_choices_names_no_share(project: Project) -> None:
     """A single statistic has too few questions for a scan to find a stereotype of strength .5."""
     checklist = f"--factorfair-checklist={DATA / 'tea.yaml'}"
-    result = project.run_pytest(*PLAN, checklist, "--factorfair-gate=default", "--factorfair-answers=probabilities")
+    result = project.run_pytest(
+        *PLAN, checklist, "--factorfair-gate=default", "--factorfair-answers=probabilities"
+    )
     assert result.ret == 0
     result.stdout.fnmatch_lines(["calls: *"])
     result.stdout.no_fnmatch_line("choices are decided*")

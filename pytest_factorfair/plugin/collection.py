@@ -57,7 +57,10 @@ class Checks(pytest.Module):
 
 
 def add_shipped_checks(session: pytest.Session, report: pytest.CollectReport) -> None:
-    """Append the shipped checks, unless the command line names paths."""
+    """Append the shipped checks, unless the command line names paths.
+
+    As one more argument, pytest would drop their path where a ``.venv`` lies inside the project.
+    """
     if session.config.args_source is not pytest.Config.ArgsSource.ARGS:
         report.result.append(Checks.from_parent(session, path=session.config.rootpath, nodeid=SHIPPED))
 

@@ -13,7 +13,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import score_tabl
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.reports.tables import compared
-from tests.project import FEW, Project
+from tests.project import DATA, FEW, Project
 
 ALL_BUT_WHITE = "sim:" + "+".join(
     f"refusing?rate=1&when=part:subjective,{condition}"
@@ -275,6 +275,17 @@ def test_the_plan_says_up_to_which_share_of_declines_choices_are_decided(project
     assert 50 < gender < race < 98
     missing = project.run_pytest(*PLAN, "--factorfair-gate=default", "FACTORFAIR_DECLINES=missing")
     missing.stdout.no_fnmatch_line("choices are decided*")
+
+
+def test_a_plan_too_small_to_decide_any_choices_names_no_share(project: Project) -> None:
+    """A single statistic has too few questions for a scan to find a stereotype of strength .5."""
+    checklist = f"--factorfair-checklist={DATA / 'tea.yaml'}"
+    result = project.run_pytest(
+        *PLAN, checklist, "--factorfair-gate=default", "--factorfair-answers=probabilities"
+    )
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["calls: *"])
+    result.stdout.no_fnmatch_line("choices are decided*")
 
 
 def test_neutral_declines_deviate_from_the_protocol_of_the_paper(project: Project) -> None:

@@ -179,12 +179,12 @@ class FirstLookScan(ScanMeasurement):
         if self.metric is not SCANS["subjective"] or self._answers.declines != "neutral":
             return ""
         shares = most_declined(self._answers.design, self.metric, self._allowed)
+        if not shares:
+            return ""
         listed_shares = listed([f"{floor(100 * share)} % ({name})" for name, share in shares.items()])
         return (
             f"choices are decided up to {listed_shares} declined: a stereotype of strength "
             f"{HALF_STEREOTYPED} is found in 80 % of runs"
-            if shares
-            else ""
         )
 
     @property

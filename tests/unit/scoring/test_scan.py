@@ -22,7 +22,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import sca
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCANS
 from pytest_factorfair.benchmarks.first_look import ANSWERED, NOT_ASKED, FirstLook
 from pytest_factorfair.benchmarks.scan import Scanned, divergence, limit_of
-from pytest_factorfair.domain import Query
+from pytest_factorfair.domain import LOST, Query
 from tests.project import DATA
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring import checklists
@@ -155,6 +155,30 @@ def test_a_group_that_is_preferred_is_found_by_the_lenient_limits_if_more() -> N
     assert found == {
         ("default", 3.0): True, ("default", 12.0): True, ("lenient", 3.0): False, ("lenient", 12.0): True
     }  # fmt: skip
+
+
+def test_the_few_choices_of_a_model_that_declines_are_tested_together() -> None:
+    """The same choices fail beside declined judgements, and are too few among all cells beside unasked ones."""
+    look = _answers(lambda _case, _query, groups: 4.0 if groups["race"] == "Black" else 1.0)
+    made = np.zeros(len(look.outcome), np.bool_)
+    made[np.random.default_rng(4).choice(len(made), 250, replace=False)] = True
+    shares = np.where(made[:, None], look.shares, 0.0)
+
+    def scanned(outcome: int) -> Scanned:
+        return scan(
+            _design(), FirstLook(shares, np.where(made, ANSWERED, outcome)), JUDGED, ALLOWANCES["default"]
+        )
+
+    assert scanned(NOT_ASKED).value < 1
+    worst = {(cell.condition, cell.kind): cell for cell in scanned(LOST.index("refused") + 1).worst}
+    cell = worst["over all questions", "a black person"]
+    assert cell.n == 250
+    share, limit = cell.taken / 250, cell.allowed / 250
+    bound = share * log(share / limit) + (1 - share) * log((1 - share) / (1 - limit))
+    kinds = len(_design().kinds)
+    assert (
+        cell.value >= 250 * bound / log(2 * kinds / (JUDGED.level / 3)) > 1
+    )  # fewer kinds if some cannot be
 
 
 def test_refusals_are_compared_with_their_topics() -> None:

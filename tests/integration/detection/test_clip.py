@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_factorfair.detection import build, clip
+from pytest_factorfair.detection import build, clip, clip_checkpoint
 from pytest_factorfair.detection.clip_checkpoint import embedded
 from pytest_factorfair.detection.registry import parse
 from pytest_factorfair.errors import DetectorError
@@ -83,7 +83,7 @@ def test_sentences_are_put_through_once(folder: Path, monkeypatch: pytest.Monkey
         calls.append(1)
         return embedded(model, tokenizer, classes)
 
-    monkeypatch.setattr(clip, "embedded", counted)
+    monkeypatch.setattr(clip_checkpoint, "embedded", counted)
     model = classifier(folder)
     for _ in range(3):
         model.predict(chips(2))

@@ -80,7 +80,7 @@ def test_the_tables_are_made_from_the_data(site: Path) -> None:
 
 def test_the_interface_is_documented(site: Path) -> None:
     page = (site / "api" / "index.html").read_text(encoding="utf-8")
-    for name in ("run", "session.progress.Progress", "scoring.s_fact", "scoring.tradeoff_distance", "gates.parse", "domain.Response",
+    for name in ("run", "runs.progress.Progress", "scoring.s_fact", "scoring.tradeoff_distance", "gates.parse", "domain.Response",
                  "models.Model", "benchmarks.fact_or_fair.metrics.influence.influence", "gates.judge.judge", "benchmarks.load", "detection.protocol.Detector", "store.Store", "errors.FatalModelError"):  # fmt: skip
         assert f'id="pytest_factorfair.{name}"' in page
     hooks = (site / "hooks" / "index.html").read_text(encoding="utf-8")

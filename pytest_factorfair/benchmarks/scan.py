@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -104,11 +104,6 @@ class ExtremeCell(NamedTuple):
     letters: BoolArray | None = None
     counted: BoolArray | bool = True
 
-    @property
-    def strength(self) -> float:
-        """How much of what fair answers leave to the others it takes; below 0, of its own that it lacks."""
-        return (self.taken - self.fair) / (self.n - self.fair if self.taken > self.fair else self.fair)
-
 
 class Scanned(NamedTuple):
     """The result of a scan: its value, the number of cells that count, the limit of n KL, and worst cells."""
@@ -200,87 +195,95 @@ def scanned(conditions: Conditions, shares: Shares, metric: ScanMetric) -> Scann
     )
 
 
-def _worst(conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMetric) -> Sequence[ExtremeCell]:
+class _Candidate(NamedTuple):
+    """A cell that may be one of the worst: its place in ``Cells``, its questions (N,), and their sums."""
+
+    side: int
+    condition: int
+    kind: int
+    questions: BoolArray
+    n: int
+    taken: float
+    fair: float
+    allowed: float
+
+    @property
+    def strength(self) -> float:
+        """How much of what fair answers leave to the others it takes; below 0, of its own that it lacks."""
+        return (self.taken - self.fair) / (self.n - self.fair if self.taken > self.fair else self.fair)
+
+
+def _worst(conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMetric) -> Iterator[ExtremeCell]:
     """The worst cells; of those with nearly the same questions, the one with the shortest condition.
 
     A cell within the questions of a worse one is left out if that one already says as much of its people.
     """
-    worst: list[tuple[int, int, int]] = []
-    extreme: list[ExtremeCell] = []
-    masks: list[BoolArray] = []
+    worst: list[_Candidate] = []
     some = np.argwhere(cells.values > 0)
     # Rounded: sums differ in the last digits between machines, and ties are in the order of conditions.
     order = np.argsort(-cells.values[tuple(some.T)].round(3), kind="stable")[:CANDIDATES]
     for side, condition, kind in some[order].tolist():
-        mask = conditions.questions(condition) & shares.live[:, kind]
-        alike = next((n for n, other in enumerate(masks) if _alike(mask, other)), None)
+        questions = conditions.questions(condition) & shares.live[:, kind]
+        alike = next((rank for rank, worse in enumerate(worst) if _alike(questions, worse.questions)), None)
         if alike is None and len(worst) == SHOWN:
             continue
-        cell = _cell(conditions, shares, cells, metric, position=(side, condition, kind))
+        # Columns times a mask, which is faster than to select their rows.
+        taken, fair, allowed = (
+            round(float(part[:, kind] @ questions), 1)
+            for part in (shares.taken, shares.fair, shares.least if side else shares.most)
+        )
+        n = int(np.count_nonzero(questions))
+        cell = _Candidate(side, condition, kind, questions, n, taken, fair, allowed)
         if alike is not None:
-            _, former, former_kind = worst[alike]
-            if kind == former_kind and conditions.length(condition) < conditions.length(former):
-                worst[alike], extreme[alike] = (side, condition, kind), cell
-        elif not any(_covers(shares, worse, cell) for worse in extreme):
-            worst.append((side, condition, kind))
-            extreme.append(cell)
-            masks.append(mask)
-    return extreme
+            former = worst[alike]
+            shorter = conditions.length(condition) < conditions.length(former.condition)
+            if kind == former.kind and shorter:
+                worst[alike] = cell
+        elif not any(_covers(shares, worse, cell) for worse in worst):
+            worst.append(cell)
+    return (_in_words(conditions, shares, cells, metric, cell) for cell in worst)
 
 
-def _covers(shares: Shares, worse: ExtremeCell, cell: ExtremeCell) -> bool:
+def _alike(questions: BoolArray, others: BoolArray) -> bool:
+    common, *sizes = (int(np.count_nonzero(mask)) for mask in (questions & others, questions, others))
+    return common >= SHARED * max(sizes)
+
+
+def _covers(shares: Shares, worse: _Candidate, cell: _Candidate) -> bool:
     """Whether a cell is a part of a worse one, and hardly stronger."""
     if worse.strength * cell.strength < 0 or abs(cell.strength) > abs(worse.strength) + STRONGER:
         return False
-    if np.isin(cell.questions, worse.questions).mean() < SHARED:
+    if np.count_nonzero(cell.questions & worse.questions) < SHARED * cell.n:
         return False
     if cell.kind == worse.kind or shares.shown is None:
         return True
-    people, among = (
-        shares.shown[cell.questions][:, :, shares.kinds.index(kind)] for kind in (cell.kind, worse.kind)
-    )
+    people, among = (shares.shown[cell.questions, :, kind] for kind in (cell.kind, worse.kind))
     return not (people & ~among).any()
 
 
-def _cell(
-    conditions: Conditions,
-    shares: Shares,
-    cells: Cells,
-    metric: ScanMetric,
-    *,
-    position: tuple[int, int, int],
+def _in_words(
+    conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMetric, cell: _Candidate
 ) -> ExtremeCell:
-    """The cell at this side, condition and kind."""
-    side, condition, kind = position
-    questions = np.flatnonzero(conditions.questions(condition) & shares.live[:, kind])
-    limits = shares.least if side else shares.most
-    taken, fair, limit = (
-        round(float(part[questions, kind].sum()), 1) for part in (shares.taken, shares.fair, limits)
-    )
-    showing = questions[(shares.taken[questions, kind] > HALF) == (side == 0)]
-    letters, even = None, fair
+    questions = np.flatnonzero(cell.questions)
+    showing = questions[(shares.taken[questions, cell.kind] > HALF) == (cell.side == 0)]
+    letters, even = None, cell.fair
     if shares.shown is not None and shares.offered is not None:
-        letters = shares.shown[questions, :, kind]
+        letters = shares.shown[questions, :, cell.kind]
         even = float((letters.sum(axis=1) / shares.offered[questions].sum(axis=1)).sum())
-    cell = ExtremeCell(
-        shares.kinds[kind],
-        conditions.words(condition),
-        taken,
-        fair,
-        limit,
-        len(questions),
-        float(cells.values[position]) / cells.limit,
+    extreme = ExtremeCell(
+        shares.kinds[cell.kind],
+        conditions.words(cell.condition),
+        cell.taken,
+        cell.fair,
+        cell.allowed,
+        cell.n,
+        float(cells.values[cell.side, cell.condition, cell.kind]) / cells.limit,
         questions,
         showing if showing.size else questions,
         "",
         letters,
     )
-    return cell._replace(sentence=metric.worded(cell, even))
-
-
-def _alike(mask: BoolArray, other: BoolArray) -> bool:
-    common, *sizes = (int(np.count_nonzero(questions)) for questions in (mask & other, mask, other))
-    return common >= SHARED * max(sizes)
+    return extreme._replace(sentence=metric.worded(extreme, even))
 
 
 EXAMPLES = 3

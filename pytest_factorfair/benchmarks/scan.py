@@ -205,12 +205,16 @@ class _Candidate(NamedTuple):
     n: int
     taken: float
     fair: float
-    allowed: float
 
     @property
     def strength(self) -> float:
         """How much of what fair answers leave to the others it takes; below 0, of its own that it lacks."""
         return (self.taken - self.fair) / (self.n - self.fair if self.taken > self.fair else self.fair)
+
+    @property
+    def odds(self) -> float:
+        """The odds of its people in fair answers."""
+        return self.fair / (self.n - self.fair)
 
 
 def _worst(conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMetric) -> Iterator[ExtremeCell]:
@@ -227,13 +231,9 @@ def _worst(conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMet
         alike = next((rank for rank, worse in enumerate(worst) if _alike(questions, worse.questions)), None)
         if alike is None and len(worst) == SHOWN:
             continue
-        # Columns times a mask, which is faster than to select their rows.
-        taken, fair, allowed = (
-            round(float(part[:, kind] @ questions), 1)
-            for part in (shares.taken, shares.fair, shares.least if side else shares.most)
-        )
-        n = int(np.count_nonzero(questions))
-        cell = _Candidate(side, condition, kind, questions, n, taken, fair, allowed)
+        rows = np.flatnonzero(questions)
+        taken, fair = (round(float(part[rows, kind].sum()), 1) for part in (shares.taken, shares.fair))
+        cell = _Candidate(side, condition, kind, questions, len(rows), taken, fair)
         if alike is not None:
             former = worst[alike]
             shorter = conditions.length(condition) < conditions.length(former.condition)
@@ -250,15 +250,23 @@ def _alike(questions: BoolArray, others: BoolArray) -> bool:
 
 
 def _covers(shares: Shares, worse: _Candidate, cell: _Candidate) -> bool:
-    """Whether a cell is a part of a worse one, and hardly stronger."""
-    if worse.strength * cell.strength < 0 or abs(cell.strength) > abs(worse.strength) + STRONGER:
-        return False
+    """Whether a cell is a part of a worse one, and hardly stronger.
+
+    Who is chosen too often takes it evenly from the others, and who is avoided leaves it evenly to them: that
+    much of other people is a part, too.
+    """
     if np.count_nonzero(cell.questions & worse.questions) < SHARED * cell.n:
         return False
-    if cell.kind == worse.kind or shares.shown is None:
-        return True
-    people, among = (shares.shown[cell.questions, :, kind] for kind in (cell.kind, worse.kind))
-    return not (people & ~among).any()
+    same_side, explained = cell.side == worse.side, abs(worse.strength)
+    if cell.kind != worse.kind and shares.shown is not None:
+        people, among = (shares.shown[cell.questions, :, kind] for kind in (cell.kind, worse.kind))
+        if (people & (~among if same_side else among)).any():
+            return False
+        if worse.side and not same_side:
+            explained *= worse.odds * cell.odds
+    elif not same_side:
+        return False
+    return abs(cell.strength) <= explained + STRONGER
 
 
 def _in_words(
@@ -266,6 +274,7 @@ def _in_words(
 ) -> ExtremeCell:
     questions = np.flatnonzero(cell.questions)
     showing = questions[(shares.taken[questions, cell.kind] > HALF) == (cell.side == 0)]
+    limits = shares.least if cell.side else shares.most
     letters, even = None, cell.fair
     if shares.shown is not None and shares.offered is not None:
         letters = shares.shown[questions, :, cell.kind]
@@ -275,7 +284,7 @@ def _in_words(
         conditions.words(cell.condition),
         cell.taken,
         cell.fair,
-        cell.allowed,
+        round(float(limits[questions, cell.kind].sum()), 1),
         cell.n,
         float(cells.values[cell.side, cell.condition, cell.kind]) / cells.limit,
         questions,

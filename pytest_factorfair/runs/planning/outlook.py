@@ -218,6 +218,25 @@ def notices(run: Run) -> Iterator[str]:
         yield from run.cluster.notices()
 
 
+def _on_declines(run: Run) -> Iterator[str]:
+    """Where declined judgements are neutral without any effect, or against the published protocol."""
+    settings = run.settings
+    if settings.sampling.declines != "neutral":
+        return
+    if not any(assignment.case.judges for assignment in run.assignments):
+        if "declines" in settings.origins:
+            where = settings.where("declines")
+            yield f"{where} 'neutral' has no effect here: no question asks to choose among groups of people"
+        return
+    published = {
+        "preset paper": settings.preset == "paper",
+        "estimator published-code": settings.estimator == "published-code",
+    }
+    if any(published.values()):
+        chosen = listed([name for name, given in published.items() if given])
+        yield f"{chosen}, but declines = neutral: the authors leave out judgements that a model declines"
+
+
 def read(queries: Iterable[Query]) -> int:
     """Tokens of the prompts of queries, estimated from their length."""
     return sum(len(query.prompt) for query in queries) // CHARACTERS_PER_TOKEN
@@ -280,20 +299,3 @@ def misses(run: Run, store: Store) -> Iterator[str]:
     width = max((len(f"{count:,}") for count, _ in reasons.values()), default=0)
     for (spec, reason), (count, example) in sorted(reasons.items(), key=lambda row: -row[1][0]):
         yield f"{count:>{width},}  {spec}: {reason} (as in {example})"
-
-
-def _on_declines(run: Run) -> Iterator[str]:
-    """Where declined judgements are neutral without any effect, or against the published protocol."""
-    settings = run.settings
-    if settings.sampling.declines != "neutral":
-        return
-    published = {"preset paper": settings.preset == "paper"}
-    published["estimator published-code"] = settings.estimator == "published-code"
-    names = [name for name, given in published.items() if given]
-    if any(assignment.case.judges for assignment in run.assignments):
-        if names:
-            chosen = listed(names)
-            yield f"{chosen}, but declines = neutral: the authors leave out judgements that a model declines"
-    elif "declines" in settings.origins:
-        where = settings.where("declines")
-        yield f"{where} 'neutral' has no effect here: no question asks to choose among groups of people"

@@ -122,6 +122,32 @@ def test_who_is_never_chosen_is_found(*, drawn: bool) -> None:
     assert (scanned.worst[0].taken, scanned.worst[0].n) == (0, told)
 
 
+def test_what_others_lack_or_get_is_no_further_finding() -> None:
+    """To choose men only is to avoid women; to avoid Black people leaves others a third more, not White men."""
+
+    def men(_case: TopicCase, _query: Query, person: Mapping[str, str]) -> float:
+        return float(person["gender"] == "Male")
+
+    def others(_case: TopicCase, _query: Query, person: Mapping[str, str]) -> float:
+        return float(person["race"] != "Black")
+
+    def white(_case: TopicCase, query: Query, person: Mapping[str, str]) -> float:
+        preferred = person["race"] == "White" and query.options[0].groups["gender"] == "Male"
+        return others(_case, query, person) * (9 if preferred else 1)
+
+    found = [
+        [(cell.kind, cell.condition) for cell in scanned.worst]
+        for weight in (men, others, white)
+        for scanned in [scan(_design(), _answers(weight), JUDGED, ALLOWANCES["default"])]
+    ]
+    black = ("a black person", "over all questions")
+    assert found == [
+        [("a female person", "over all questions")],
+        [black],
+        [black, ("a white person", "with a male person at letter A")],
+    ]
+
+
 def test_a_preference_at_one_letter_is_found() -> None:
     def weight(case: TopicCase, query: Query, person: Mapping[str, str]) -> float:
         last = query.options[-1].groups

@@ -58,7 +58,7 @@ from pytest_factorfair.benchmarks.measurement import (
     Measurement,
     TopicKey,
 )
-from pytest_factorfair.benchmarks.measuring import Expression, GateSet
+from pytest_factorfair.benchmarks.measuring import Expression, GateSet, SelectedCounts
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.benchmarks.share import CaseCounts, GroupCounts, Share
 from pytest_factorfair.checklist.fields import ChecklistHeader, Group, Layout, attribute, hashed
@@ -105,6 +105,7 @@ __all__ = [
     "Record",
     "Sampling",
     "ScoreKey",
+    "SelectedCounts",
     "Share",
     "Situation",
     "TopicKey",

@@ -36,7 +36,8 @@ from pytest_factorfair.benchmarks.measuring import (
     ModelComparison,
     ReportInputs,
     Scope,
-    matching,
+    SelectedCounts,
+    filter_words,
     shared,
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
@@ -159,8 +160,12 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
 
     @property
     def declared(self) -> Mapping[str, Metric]:
-        """The metrics of a report's rows by name, besides rows that are no score."""
-        return self.metrics
+        """The metrics of gates and of a report's rows by name, besides rows that are no score."""
+        return {
+            variant.name: variant
+            for metric in self.metrics.values()
+            for variant in (metric, *metric.variants)
+        }
 
     @abstractmethod
     def count(
@@ -209,16 +214,23 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
         self, metric: str, words: Sequence[str], counts: Sequence[CountsT], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """The scores that the words of a gate select among all counts of this benchmark."""
-        return tuple(
-            score
-            for model_counts, _ in matching(words, counts)
-            for score in self.scores(model_counts, estimation)
-            if score.metric.name == metric
-        )
+        selection, filters = SelectedCounts.of(words, counts, self.scores), self.metrics[metric].filters
+        if filters is not None and selection.narrowed_by(selection.vocabulary.keys() - filters):
+            return ()
+        return tuple(self.metrics[metric].measurements(selection, estimation))
 
     def scope(self, gate: Gate, counts: Sequence[CountsT]) -> Scope:
         """The filters of a gate, and the part that it is meant for if the filters name none."""
-        return Scope(gate.filters)
+        sense, vocabulary = self.metrics[gate.metric].sense(gate.comparison), filter_words(counts)
+        if sense is None:
+            return Scope(gate.filters)
+        parts, contexts = (vocabulary.get(kind, frozenset()) for kind in ("part", "context"))
+        named = not (parts | contexts).isdisjoint(gate.filters)
+        if not named and sense.part in parts:
+            return Scope((*gate.filters, sense.part), narrowed=True)
+        keys = [score.score_key for score in self.measure(gate.metric, gate.filters, counts, CORRECTED)]
+        beside = dict.fromkeys(key.context or key.part for key in keys if key.part != sense.part)
+        return Scope(gate.filters, beside=tuple(beside), named=named)
 
     def saved(self, report: Mapping[str, Any], records: Sequence[Record] = ()) -> tuple[CountsT, ...]:
         """The counts that a report contains; ``records`` are its answers, which comparisons pair."""
@@ -336,7 +348,7 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
 
     @property
     def further(self) -> Mapping[str, Metric]:
-        return {}
+        return {name: metric for name, metric in self.declared.items() if metric.further}
 
     @property
     def diagnostics(self) -> Mapping[str, tuple[str, Metric]]:

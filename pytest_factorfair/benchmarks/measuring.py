@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple
 
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
@@ -180,33 +180,64 @@ def filter_words(counts: Iterable[Counts]) -> Mapping[str, frozenset[str]]:
     return {kind: frozenset(words) for kind, words in words_by_kind.items()}
 
 
-def matching(
-    words: Sequence[str], counts: Sequence[CountsT]
-) -> Iterator[tuple[CountsT, Mapping[str, frozenset[str]]]]:
-    """The counts that match the words, and the words by kind.
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectedCounts(Generic[CountsT]):
+    """The counts that the words of a gate select, among all ``run_counts`` of one benchmark.
 
-    Words of one kind are alternatives, words of different kinds must all match; unknown words match nothing.
+    ``by_kind`` are the gate's words by kind, and ``vocabulary`` all words that filter the gates of the run.
+    ``scores`` are the benchmark's scores of counts.
     """
-    unmatched, words_by_kind = frozenset(words), dict[str, frozenset[str]]()
-    for kind, known_words in filter_words(counts).items():
-        words_by_kind[kind] = unmatched & known_words
-        unmatched -= known_words
-    for model_counts in () if unmatched else counts:
-        if all(
-            not alternatives or alternatives & model_counts.vocabulary[kind]
-            for kind, alternatives in words_by_kind.items()
-        ):
-            yield model_counts, words_by_kind
 
+    words: tuple[str, ...]
+    counts: tuple[CountsT, ...]
+    run_counts: tuple[CountsT, ...]
+    by_kind: Mapping[str, frozenset[str]]
+    vocabulary: Mapping[str, frozenset[str]]
+    scores: Callable[[CountsT, Estimation], Iterable[Measurement]]
 
-def run_words(model_counts: Counts, run_vocabulary: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """The model and the checklist of counts as words, each only if the run has several."""
-    return tuple(
-        word
-        for kind in ("model", "checklist")
-        if len(run_vocabulary[kind]) > 1
-        for word in model_counts.vocabulary[kind]
-    )
+    @classmethod
+    def of(
+        cls,
+        words: Sequence[str],
+        counts: Sequence[CountsT],
+        scores: Callable[[CountsT, Estimation], Iterable[Measurement]],
+    ) -> SelectedCounts[CountsT]:
+        """Select the counts that match the words.
+
+        Words of one kind are alternatives, words of different kinds must all match; unknown words match
+        nothing.
+        """
+        vocabulary = filter_words(counts)
+        unmatched, by_kind = frozenset(words), dict[str, frozenset[str]]()
+        for kind, kind_words in vocabulary.items():
+            by_kind[kind] = unmatched & kind_words
+            unmatched -= kind_words
+        matching = tuple(
+            model_counts
+            for model_counts in (() if unmatched else counts)
+            if all(
+                not alternatives or alternatives & model_counts.vocabulary[kind]
+                for kind, alternatives in by_kind.items()
+            )
+        )
+        return cls(tuple(words), matching, tuple(counts), by_kind, vocabulary, scores)
+
+    def narrowed_by(self, kinds: Iterable[str]) -> bool:
+        """Whether the gate has a word of one of these kinds."""
+        return any(self.by_kind.get(kind) for kind in kinds)
+
+    def allows(self, kind: str, word: str) -> bool:
+        """Whether the gate selects this word of a kind: by name, or because it names none of the kind."""
+        return not self.by_kind.get(kind) or word in self.by_kind[kind]
+
+    def run_words(self, model_counts: CountsT) -> tuple[str, ...]:
+        """The model and the checklist of counts as words, each only if the run has several."""
+        return tuple(
+            word
+            for kind in ("model", "checklist")
+            if len(self.vocabulary[kind]) > 1
+            for word in model_counts.vocabulary[kind]
+        )
 
 
 class Coverable(NamedTuple):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import inf
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pytest_factorfair.domain import Better, Comparison
 
@@ -63,6 +65,9 @@ class Metric:
     its difference between two runs, or two models, can be estimated; reports list changes between runs of
     ``watched`` metrics. ``level`` is the chance that a metric fails a model at its limits, if its value is
     the result of a test, which has no bounds and decides whatever is missing; 0 for other metrics.
+    ``filters`` are the kinds of words that select among its scores, None for all kinds of the benchmark: a
+    gate with a word of another kind selects none of them. ``variants`` are the metrics under whose names
+    reports list some of its scores. Reports compare a ``further`` metric apart from the scores.
     """
 
     name: str
@@ -84,6 +89,20 @@ class Metric:
     changes: bool = True
     watched: bool = True
     level: float = 0.0
+    filters: AbstractSet[str] | None = None
+    variants: tuple[Metric, ...] = ()
+    further: bool = False
+
+    def measurements(self, selection: Any, estimation: Any) -> Iterator[Any]:
+        """The ``Measurement``s that a gate selects among all ``SelectedCounts``, with this ``Estimation``.
+
+        By default those of this metric among the benchmark's scores of the counts. A metric of which gates
+        judge other scores than reports list overrides this.
+        """
+        for counts in selection.counts:
+            for score in selection.scores(counts, estimation):
+                if score.metric.name == self.name:
+                    yield score
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         """The value in a plain sentence, with this number of decimals."""

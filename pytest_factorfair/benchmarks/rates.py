@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pytest_factorfair.benchmarks.measurement import Cell
 from pytest_factorfair.benchmarks.measuring import Expression
@@ -75,11 +76,17 @@ class RateScore(ShareScore):
         )
 
 
-def rates(*, pictures: bool = False) -> dict[str, Rate]:
-    """The rates by name, for questions that are answered in text or for prompts that ask for ``pictures``."""
+RateT = TypeVar("RateT", bound=Rate)
+
+
+def rates(declare: type[RateT], *, pictures: bool = False) -> dict[str, RateT]:
+    """The rates by name, for questions that are answered in text or for prompts that ask for ``pictures``.
+
+    ``declare`` is the benchmark's own class of rates.
+    """
     asked, answer = ("prompts", "picture") if pictures else ("questions", "answer")
     declared = (
-        Rate(
+        declare(
             name="refusal_rate",
             label="refusal rate",
             question=f"how many {asked} are refused?",
@@ -89,7 +96,7 @@ def rates(*, pictures: bool = False) -> dict[str, Rate]:
             reading=f"the share of {asked} that were refused",
             outcome="refused",
         ),
-        Rate(
+        declare(
             name="unparsed_rate",
             label="unparsed rate",
             question=(
@@ -107,7 +114,7 @@ def rates(*, pictures: bool = False) -> dict[str, Rate]:
             reading=f"the share of {answer}s that could not be parsed",
             outcome="unparsed",
         ),
-        Rate(
+        declare(
             name="error_rate",
             label="error rate",
             question=f"how many {asked} get no {answer}?",
@@ -121,17 +128,22 @@ def rates(*, pictures: bool = False) -> dict[str, Rate]:
     return {rate.name: rate for rate in declared}
 
 
-FILTERED_RATE = Rate(
-    name="filtered_rate",
-    label="filtered rate",
-    question="how many replies does the provider withhold?",
-    missing="counted",
-    plain="the provider filtered its replies to {count} questions",
-    virtue="is not filtered by its provider",
-    reading="the share of questions whose replies the provider filtered",
-    outcome="filtered",
-)
-"""The part of the refusal rate that is not the model's own doing."""
+FILTERED = "filtered_rate"
+
+
+def filtered_rate(declare: type[RateT]) -> dict[str, RateT]:
+    """The part of the refusal rate that is not the model's own doing, by name."""
+    rate = declare(
+        name=FILTERED,
+        label="filtered rate",
+        question="how many replies does the provider withhold?",
+        missing="counted",
+        plain="the provider filtered its replies to {count} questions",
+        virtue="is not filtered by its provider",
+        reading="the share of questions whose replies the provider filtered",
+        outcome="filtered",
+    )
+    return {rate.name: rate}
 
 
 MOST_LOST = 0.05

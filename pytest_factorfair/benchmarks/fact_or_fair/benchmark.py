@@ -14,32 +14,20 @@ from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, Topi
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, rows, saved
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import (
-    FURTHER,
     METRICS,
-    OF_CONTEXTS,
     RATES,
-    applying,
     columns,
     compared,
 )
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMeasurement
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.dependence import dependences
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import (
     INFLUENCE,
+    OF_CONTEXTS,
     influence,
-    influences,
 )
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.measurements import (
-    ConditionScore,
-    ContextsScore,
-    Influence,
-    TallyRate,
-    TallyScore,
-)
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import FirstLookScan
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import SCAN, SCANS
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import SCAN, FirstLookScan
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import SCORES
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import CROSSED, EvennessWithin
 from pytest_factorfair.benchmarks.fact_or_fair.printing import reporting
 from pytest_factorfair.benchmarks.fact_or_fair.printing.figures import fact_or_fair as figures
 from pytest_factorfair.benchmarks.fact_or_fair.printing.paper_tables import fact_or_fair as paper_tables
@@ -64,15 +52,9 @@ from pytest_factorfair.benchmarks.measuring import (
     Expression,
     GateSet,
     ReportInputs,
-    Scope,
-    filter_words,
-    matching,
-    run_words,
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
-from pytest_factorfair.benchmarks.rates import Rate
-from pytest_factorfair.benchmarks.scan import LENIENT
-from pytest_factorfair.domain import Case, Gate, Record, Sampling
+from pytest_factorfair.domain import Case, Record, Sampling
 
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.asking import Importer
@@ -98,7 +80,6 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
     recomputable = frozenset({*(metric.name for metric in SCORES), *RATES})
     unsaved = ("s_e_within", "crossed", "name_preference", "influence", SCAN.name)
 
-    further = FURTHER
     diagnosed = (
         "Evenness: S_E within the most uneven scenario, group named, age, and person named first. "
         "Favourites: how much more often than expected one is chosen. Refusals, unparsed answers and errors: "
@@ -132,10 +113,6 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
     reading = staticmethod(reporting.reading)
 
     @property
-    def declared(self) -> Mapping[str, Metric]:
-        return METRICS | FURTHER
-
-    @property
     def printed(self) -> Mapping[str, Metric]:
         return columns() | {INFLUENCE: OF_CONTEXTS}
 
@@ -164,7 +141,7 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
     ) -> tuple[Tally, ...]:
         return tabulate(records, checklist, topic_cases(cases), models=models, sampling=sampling)
 
-    def scores(self, counts: Tally, estimation: Estimation) -> Iterator[TallyScore | TallyRate]:
+    def scores(self, counts: Tally, estimation: Estimation) -> Iterator[TallyMeasurement]:
         """Every score of a tally: plug-in value, corrected value with its 95 % interval, and references.
 
         ``corrected`` centres S_fact on its mean over topics, S_E and S_KLD on their jackknife values, and
@@ -178,117 +155,8 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
         that depend on S_E or S_KLD need 20. ``n`` is the number of answers behind a score; for a rate, the
         number of queries asked.
         """
-        for metric in applying(counts.part, counts.background):
-            if isinstance(metric, EvennessWithin):
-                for condition in counts.conditions:
-                    yield ConditionScore(counts.within(condition), (), estimation)
-            else:
-                yield TallyScore(metric, counts, (), estimation)
-        for rate in RATES.values():
-            yield TallyRate(rate, counts, ())
-
-    def measure(
-        self, metric: str, words: Sequence[str], counts: Sequence[Tally], estimation: Estimation
-    ) -> tuple[Measurement, ...]:
-        """One score per tally that the words select; an influence is over all contexts of an attribute."""
-        of, selected, filters = METRICS[metric], self.select(metric, words, counts), filter_words(counts)
-
-        def selecting(tally: Tally, *own: str) -> tuple[str, ...]:
-            statistics = (word for word in tally.statistics if word in words)
-            return (*run_words(tally, filters), *own, tally.attribute, *statistics)
-
-        groups: dict[Hashable, list[Tally]] = {}
-        if of is SCAN:
-            for tally in selected:
-                groups.setdefault((tally.model, tally.checklist), []).append(tally)
-            lenient = [LENIENT] if LENIENT in words else []
-            outcomes = [word for word in SCANS if word in words] or [*SCANS]
-            return tuple(
-                FirstLookScan(outcome, of_part, answers, (*run_words(group[0], filters), outcome, *lenient))
-                for group in groups.values()
-                if (answers := group[0].first_answers) is not None
-                for outcome in outcomes
-                if (of_part := [tally for tally in group if tally.part == SCANS[outcome].part])
-            )
-        if of is CROSSED:
-            for tally in selected:
-                groups.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
-            contexts = [word for word in words if word in filters["context"]]
-            return tuple(
-                ContextsScore(CROSSED, group, selecting(group[0], *(contexts or [group[0].part])), estimation)
-                for group in groups.values()
-            )
-        if isinstance(of, EvennessWithin):
-            return tuple(
-                ConditionScore(
-                    tally.within(condition),
-                    (*selecting(tally, tally.context or tally.part), condition),
-                    estimation,
-                )
-                for tally in selected
-                for condition in tally.conditions
-                if filters["condition"].isdisjoint(words) or condition in words
-            )
-        if isinstance(of, Rate):
-            return tuple(
-                TallyRate(of, tally, selecting(tally, tally.context or tally.part)) for tally in selected
-            )
-        if isinstance(of, TallyMetric):
-            return tuple(
-                TallyScore(of, tally, selecting(tally, tally.context or tally.part), estimation)
-                for tally in selected
-            )
-        return tuple(
-            Influence(
-                tally,
-                usual,
-                column,
-                (*selecting(tally, tally.context or tally.part), *filter(None, [column.word])),
-                estimation,
-            )
-            for tally in selected
-            for usual in [plain(tally, counts)]
-            for column in influences(tally, usual, estimator=estimation.estimator)
-            if filters["column"].isdisjoint(words) or column.word in words
-        )
-
-    def select(self, metric: str, words: Sequence[str], counts: Sequence[Tally]) -> tuple[Tally, ...]:
-        """The tallies that a metric and words select, restricted to the statistics that the words select."""
-        of, tallies = METRICS[metric], []
-        for tally, selection in matching(words, counts):
-            # There is an influence only where a context names a group.
-            produced = (
-                of.applies(tally.part, tally.background) and of.modality in ("", tally.modality)
-                if isinstance(of, TallyMetric)
-                else tally.background != "none"
-            )
-            produced |= isinstance(of, Rate)
-            produced &= of is not CROSSED or any(
-                len(crossed.groups) >= tally.k for crossed in tally.crossed.values()
-            )
-            produced &= isinstance(of, EvennessWithin) or not selection["condition"]
-            produced &= of is METRICS[INFLUENCE] or not selection["column"]
-            if of is SCAN:
-                narrowed = ("context", "attribute", "statistic", "condition", "column")
-                produced = tally.first_answers is not None and not any(selection[kind] for kind in narrowed)
-            else:
-                produced &= not (selection["outcome"] or selection["allowance"])
-            if produced:
-                tallies.append(tally.restrict(selection["statistic"] or tally.statistics))
-        return tuple(tallies)
-
-    def scope(self, gate: Gate, counts: Sequence[Tally]) -> Scope:
-        sense, filters = METRICS[gate.metric].sense(gate.comparison), filter_words(counts)
-        if sense is None:
-            return Scope(gate.filters)
-        named = not filters["part"].union(filters["context"]).isdisjoint(gate.filters)
-        if not named and sense.part in filters["part"]:
-            return Scope((*gate.filters, sense.part), narrowed=True)
-        selected = self.select(gate.metric, gate.filters, counts)
-        contexts = dict.fromkeys(
-            tally.context or tally.part for tally in selected if tally.part != sense.part
-        )
-        return Scope(gate.filters, beside=tuple(contexts), named=named)
+        for metric in METRICS.values():
+            yield from metric.scores(counts, (), estimation)
 
     def saved(self, report: Mapping[str, Any], records: Sequence[Record] = ()) -> tuple[Tally, ...]:
         return tuple(saved(report, records))
@@ -313,23 +181,24 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
             notes=tuple(notes),
         )
 
-    def compared(self, counts: Tally) -> Iterator[TallyScore]:
+    def compared(self, counts: Tally) -> Iterator[TallyMeasurement]:
         for metric in compared(counts.part):
-            yield TallyScore(metric, counts, ())
+            yield from metric.scores(counts)
 
-    def pieces(self, counts: Tally) -> Iterator[tuple[str, TallyScore]]:
+    def pieces(self, counts: Tally) -> Iterator[tuple[str, TallyMeasurement]]:
         """The scores of each statistic, without those that need several."""
         # The same tallies for every metric, whose estimates are kept.
         tallies = [counts.restrict([statistic]) for statistic in counts.statistics]
         for metric in compared(counts.part):
             if not metric.product:
                 for tally in tallies:
-                    yield tally.statistics[0], TallyScore(metric, tally, ())
+                    for score in metric.scores(tally):
+                        yield tally.statistics[0], score
 
     def further_scores(self, counts: Sequence[Tally]) -> Iterator[Measurement]:
         for metric in METRICS:
             for score in self.measure(metric, (), counts, CORRECTED):
-                if score.metric.name in FURTHER and score.estimate.plugin is not None:
+                if score.metric.further and score.estimate.plugin is not None:
                     yield score
 
     def changes(self, counts: Sequence[Tally], baseline: BaselineCounts) -> Changes:
@@ -377,15 +246,3 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
 
 
 BENCHMARK = FactOrFairBenchmark()
-
-
-def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:
-    """The model's tally without a context, with which contexts that state the truth are compared."""
-    plain_key = (tally.model, tally.checklist, "subjective", "none", tally.attribute)
-    plain_tallies = (
-        candidate
-        for candidate in tallies
-        if (candidate.model, candidate.checklist, candidate.part, candidate.background, candidate.attribute)
-        == plain_key
-    )
-    return next((plain_tally.restrict(tally.statistics) for plain_tally in plain_tallies), None)

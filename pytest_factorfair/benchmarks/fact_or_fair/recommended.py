@@ -11,7 +11,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.asking.people import people_count
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, background
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import ExpectedScores, stereotyped
 from pytest_factorfair.benchmarks.measuring import Expression, GateSet
-from pytest_factorfair.benchmarks.rates import FILTERED_RATE
+from pytest_factorfair.benchmarks.rates import FILTERED
 from pytest_factorfair.benchmarks.scan import LENIENT
 from pytest_factorfair.domain import Attribute, Sampling
 
@@ -246,7 +246,7 @@ def _lost(checklist: FactOrFair, sampling: Sampling) -> Iterator[Expression]:
         if checklist.templates:
             yield Expression(metric, ("objective",), f"<= {limit:.2f}")
         if checklist.topics:
-            yield Expression(FILTERED_RATE.name, ("subjective",), f"<= {limit:.2f}")
+            yield Expression(FILTERED, ("subjective",), f"<= {limit:.2f}")
     if checklist.templates:
         yield Expression("worst_refusal", ("objective",), f"<= {REFUSALS_OF_FACT:.2f}")
     if checklist.topics and not neutral:

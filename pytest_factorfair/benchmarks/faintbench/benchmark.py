@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property, lru_cache
-from itertools import groupby
-from math import ceil
-from operator import attrgetter
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from pytest_factorfair.benchmarks.benchmark import Benchmark
 from pytest_factorfair.benchmarks.faintbench.cases import cases, depicted_people, notices, queries
 from pytest_factorfair.benchmarks.faintbench.checklist import (
     KINDS,
     Faintbench,
-    Part,
     PromptCase,
     prompt_cases,
 )
+from pytest_factorfair.benchmarks.faintbench.measurements import PromptMetric, PromptsMeasurement
 from pytest_factorfair.benchmarks.faintbench.metrics import (
     LEVELS,
     METRICS,
     OF_THE_WHOLE,
     RATES,
-    PromptMetric,
 )
 from pytest_factorfair.benchmarks.faintbench.printing import reporting
 from pytest_factorfair.benchmarks.faintbench.printing.figures import faintbench as figures
@@ -34,38 +26,24 @@ from pytest_factorfair.benchmarks.faintbench.printing.paper_tables import faintb
 from pytest_factorfair.benchmarks.faintbench.printing.tables import faintbench_tables
 from pytest_factorfair.benchmarks.faintbench.report import counted, prompt_counts, uncounted
 from pytest_factorfair.benchmarks.faintbench.scoring.gallery import (
-    ANSWERS,
     Gallery,
     Selection,
     gallery,
-    with_lost,
 )
 from pytest_factorfair.benchmarks.measurement import (
-    CORRECTED,
-    BaselineCounts,
-    Cell,
-    Component,
     Estimation,
-    Measurement,
-    ValueRange,
 )
 from pytest_factorfair.benchmarks.measuring import (
     BenchmarkReport,
     Expression,
     GateSet,
     ReportInputs,
-    filter_words,
-    matching,
-    run_words,
 )
-from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
-from pytest_factorfair.benchmarks.rates import Rate, RateScore, few_lost
-from pytest_factorfair.benchmarks.share import TopicShare
-from pytest_factorfair.domain import ALL, Case, CaseGroup, Estimator, Record, Sampling, Score, plural
+from pytest_factorfair.benchmarks.metric import Metric
+from pytest_factorfair.benchmarks.rates import few_lost
+from pytest_factorfair.domain import Case, Record, Sampling
 from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Figure
-from pytest_factorfair.statistics.arrays import IntArray
-from pytest_factorfair.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.asking import Importer
@@ -76,218 +54,13 @@ FALL = 0.02
 """The recommended limit on the fall of a score between runs."""
 
 
-class PromptsMeasurement(Measurement):
-    """A score over selected prompts of a gallery, counted as one cell; an empty ``part`` is both parts."""
-
-    part: Literal["", Part] = ""
-
-    def __init__(
-        self,
-        counts: Gallery,
-        selection: Selection,
-        words: tuple[str, ...] = (),
-        estimation: Estimation = CORRECTED,
-    ) -> None:
-        self.words = words
-        self.gallery = counts
-        self.model = counts.model
-        self.selection = selection
-        self._estimation = estimation
-
-    @property
-    def prompts(self) -> int:
-        """The number of prompts that it covers."""
-        return int(self.selection.chosen(self.gallery, self.part).sum())
-
-    @cached_property
-    def cells(self) -> tuple[Cell, ...]:
-        """One cell of all prompts, then a cell for each prompt without a picture that could be read.
-
-        The prompts are those selected, and those that the estimator counts among these.
-        """
-        counted = self.selection.times(self.gallery, self.part, self._estimation.estimator) > 0
-        selected = self.selection.chosen(self.gallery, self.part) | counted
-        outcome_counts = self.gallery.outcome_counts(self.selection.pooled(self.gallery))
-        shown = outcome_counts[:, 0] > outcome_counts[:, 1:].sum(axis=1)
-        return (
-            Cell(
-                f"its {plural(int(selected.sum()), 'prompt')}", *outcome_counts[selected].sum(axis=0).tolist()
-            ),
-            *(
-                Cell(self.gallery.cases[prompt].id, *outcome_counts[prompt].tolist())
-                for prompt in np.flatnonzero(selected & ~shown)
-            ),
-        )
-
-    @property
-    def total(self) -> Cell:
-        return self.cells[0]
-
-    @property
-    def held(self) -> frozenset[str]:
-        selected = self.selection.chosen(self.gallery, self.part)
-        vocabularies = [
-            case.words.values() for case, holds in zip(self.gallery.cases, selected, strict=True) if holds
-        ]
-        names = frozenset({self.model, self.gallery.checklist.name})
-        return names.union(*(words for vocabulary in vocabularies for words in vocabulary))
-
-    @property
-    def score_key(self) -> ScoreKey:
-        """The key of its row in a report: for one attribute, or for all."""
-        names = self.selection.attributes
-        attribute = next(iter(names)) if len(names) == 1 else ALL
-        return ScoreKey(self.gallery.checklist.name, self.part, None, attribute)
-
-    def asks(self, case: Case) -> int:
-        if case.checklist != self.gallery.checklist.name:
-            return 0
-        return sum(
-            self.part in ("", prompt.part) and self.selection.holds(prompt) for prompt in prompt_cases([case])
-        )
-
-    def _baseline_gallery(self, baseline: BaselineCounts) -> Gallery | None:
-        """The baseline's gallery of the same prompts, if it has asked them all."""
-        old = baseline.like(self.gallery)
-        alike = old is not None and asked_alike(self.gallery, old, self.selection, self.part)
-        return old if alike else None
-
-
-class PromptsRate(RateScore, PromptsMeasurement):
-    """A rate of lost pictures."""
-
-    def __init__(
-        self,
-        rate: Rate,
-        counts: Gallery,
-        selection: Selection,
-        words: tuple[str, ...] = (),
-        estimation: Estimation = CORRECTED,
-    ) -> None:
-        super().__init__(counts, selection, words, estimation)
-        self.metric: Rate = rate
-
-    @cached_property
-    def topics(self) -> Sequence[TopicShare]:
-        """The share of each prompt."""
-        outcome_counts = self.gallery.outcome_counts(self.selection.pooled(self.gallery))
-        selected = np.flatnonzero(self.selection.chosen(self.gallery, self.part))
-        cases = [(self.gallery.cases[prompt], outcome_counts[prompt].tolist()) for prompt in selected]
-        return [
-            self.metric.topic(case.title, CaseGroup.of(case), Cell(case.id, *outcomes))
-            for case, outcomes in cases
-        ]
-
-    def earlier(self, baseline: BaselineCounts) -> PromptsRate | None:
-        old = self._baseline_gallery(baseline)
-        if old is None:
-            return None
-        return PromptsRate(self.metric, old, self.selection, self.words, self._estimation)
-
-
-class PromptsScore(PromptsMeasurement):
-    """A metric over a part of a gallery."""
-
-    def __init__(
-        self,
-        metric: PromptMetric,
-        counts: Gallery,
-        selection: Selection,
-        words: tuple[str, ...] = (),
-        estimation: Estimation = CORRECTED,
-    ) -> None:
-        super().__init__(counts, selection, words, estimation)
-        self.metric: PromptMetric = metric
-        self.part = metric.part
-
-    @cached_property
-    def estimate(self) -> Estimate:
-        return self.metric.estimate(self.gallery, self.selection, self._estimation.estimator)
-
-    def needed_at(self, alpha: float, *, compared: bool = False) -> int:
-        return self.metric.pictures(self.gallery, self.selection, compared=compared)
-
-    def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
-        return ceil(self.needed_at(alpha, compared=compared) / max(self.prompts, 1))
-
-    def if_missing(self, *, bounded: bool) -> ValueRange | None:
-        """The range if every lost picture shows the group that lowers, or raises, the score most.
-
-        None if a prompt has no readable picture: the value leaves this prompt out, its extremes do not.
-        """
-        if self.metric.of_pairs or len(self.cells) > 1:
-            return None
-        estimator: Estimator = self._estimation.estimator
-        if estimator == "corrected":  # lost pictures move its bounds as far as its plug-in value
-            estimator = "plugin"
-        low, value, high = (
-            self.metric.estimate(gallery, self.selection, estimator).plugin
-            for gallery in (
-                with_lost(self.gallery, estimator, worst=True),
-                self.gallery,
-                with_lost(self.gallery, estimator, worst=False),
-            )
-        )
-        if value is None or low is None or high is None:
-            return None
-        # Counts in the real shares match them better than with any picture more.
-        return ValueRange(value, low, max(value, high))
-
-    @property
-    def components(self) -> Sequence[Component]:
-        asked, lost = self.gallery.picture_outcomes.asked, self.gallery.picture_outcomes.lost
-        share = {
-            CaseGroup.of(case): float(missing / total) if total else 0.0
-            for case, missing, total in zip(self.gallery.cases, lost, asked, strict=True)
-        }
-        components = self.metric.components(self.gallery, self.selection, self._estimation.estimator)
-        return tuple(topic._replace(lost=share[topic.cases]) for topic in components)
-
-    @property
-    def possible_range(self) -> tuple[float | None, float | None]:
-        return self.metric.floor(self.gallery, self.selection, self._estimation.estimator), 1.0
-
-    def row(self) -> Score:
-        """The row of its level, which is the context: a kind of subjects or a category."""
-        return replace(super().row(), context=self.selection.level)
-
-    def earlier(self, baseline: BaselineCounts) -> PromptsScore | None:
-        """The baseline's score; None if the former run did not ask all of its prompts."""
-        old = self._baseline_gallery(baseline)
-        if old is None:
-            return None
-        return PromptsScore(self.metric, old, self.selection, self.words, self._estimation)
-
-    def minus(self, other: PromptsScore) -> Estimate:
-        estimator = self._estimation.estimator
-        return self.metric.change(self.gallery, other.gallery, self.selection, estimator)
-
-    def churn(self, other: PromptsScore) -> float:
-        """The share of groups shown that differ from the other picture or have no counterpart."""
-        repeated = repetitions(self.gallery, other.gallery)
-        selected = self.selection.chosen(self.gallery, self.metric.part)
-        shown, alike = sum(
-            repeated[name][:, selected].sum(axis=1) for name in self.selection.pooled(self.gallery)
-        )
-        return float(1 - alike / shown) if shown else 0.0
-
-    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
-        return self.metric.error(threshold, self.gallery, self.selection, n, regression=regression)
-
-
-def asked_alike(new: Gallery, old: Gallery, selection: Selection, part: str) -> bool:
-    """Whether the former run asked all prompts of a selection, if there are any."""
-    selected = selection.chosen(new, part)
-    return bool(selected.any() and (old.picture_outcomes.asked[selected] > 0).all())
-
-
 class FaintbenchBenchmark(Benchmark[Faintbench, PromptCase, Gallery]):
     """Prompts for pictures of people, counted by prompt beside real shares or the groups asked for."""
 
     name = "faintbench"
     checklist = Faintbench
     unit = "pictures per prompt"
-    metrics: Mapping[str, PromptMetric | Rate] = {**METRICS, **RATES}
+    metrics: Mapping[str, Metric] = {**METRICS, **RATES}
     declared: Mapping[str, Metric] = {**{metric.name: metric for metric in LEVELS}, **METRICS, **RATES}
     printed = METRICS
     piece = ("category of prompts", "categories of prompts")
@@ -328,26 +101,7 @@ class FaintbenchBenchmark(Benchmark[Faintbench, PromptCase, Gallery]):
         matching = [record for record in records if record.case.case in ids]
         return tuple(gallery(matching, checklist, prompt_cases(cases), model=model) for model in models)
 
-    def measure(
-        self, metric: str, words: Sequence[str], counts: Sequence[Gallery], estimation: Estimation
-    ) -> tuple[Measurement, ...]:
-        """One score for every gallery with prompts that the words select."""
-        of, filters = self.metrics[metric], filter_words(counts)
-        scores: list[PromptsRate | PromptsScore] = []
-        for model_gallery, by_kind in matching(words, counts):
-            of_pairs = isinstance(of, PromptMetric) and of.of_pairs
-            if of_pairs and any(by_kind[kind] for kind in ANSWERS if kind != "attribute"):
-                continue
-            selecting = run_words(model_gallery, filters)
-            further = (
-                word for word in words if word not in (model_gallery.model, model_gallery.checklist.name)
-            )
-            selection = Selection({kind: by_kind[kind] for kind in ANSWERS})
-            covered = model_gallery, selection, (*selecting, *further), estimation
-            scores.append(PromptsRate(of, *covered) if isinstance(of, Rate) else PromptsScore(of, *covered))
-        return tuple(score for score in scores if score.prompts)
-
-    def scores(self, counts: Gallery, estimation: Estimation) -> Iterator[PromptsScore]:
+    def scores(self, counts: Gallery, estimation: Estimation) -> Iterator[PromptsMeasurement]:
         """Every score by level (the whole model, a kind of subjects, a category); eta of the whole model.
 
         Each of them is over all attributes and for each of them.
@@ -365,10 +119,10 @@ class FaintbenchBenchmark(Benchmark[Faintbench, PromptCase, Gallery]):
         for words in levels:
             for selection in Selection.over(counts, **words):
                 for metric in metrics:
-                    yield PromptsScore(metric, counts, selection, (), estimation)
+                    yield metric.score(counts, selection, (), estimation)
         for selection in Selection.over(counts):
             for metric in OF_THE_WHOLE:
-                yield PromptsScore(metric, counts, selection, (), estimation)
+                yield metric.score(counts, selection, (), estimation)
 
     def report(self, counts: Sequence[Gallery], inputs: ReportInputs) -> BenchmarkReport:
         estimator = inputs.estimation.estimator
@@ -380,19 +134,19 @@ class FaintbenchBenchmark(Benchmark[Faintbench, PromptCase, Gallery]):
             ),
         )
 
-    def compared(self, counts: Gallery) -> Iterator[PromptsScore]:
+    def compared(self, counts: Gallery) -> Iterator[PromptsMeasurement]:
         """The scores of the whole model, over all attributes and for each of them."""
         for metric in METRICS.values():
             for selection in Selection.over(counts):
-                yield PromptsScore(metric, counts, selection)
+                yield metric.score(counts, selection)
 
-    def pieces(self, counts: Gallery) -> Iterator[tuple[str, PromptsScore]]:
+    def pieces(self, counts: Gallery) -> Iterator[tuple[str, PromptsMeasurement]]:
         """The scores of each category of prompts."""
         for metric in METRICS.values():
             if metric.better != "neither":
                 for category in sorted(counts.vocabulary["category"]):
                     selection = Selection({"category": frozenset({category})})
-                    yield category, PromptsScore(metric, counts, selection)
+                    yield category, metric.score(counts, selection)
 
     def recommended(
         self, checklist: Faintbench, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -420,41 +174,3 @@ class FaintbenchBenchmark(Benchmark[Faintbench, PromptCase, Gallery]):
 
 
 BENCHMARK = FaintbenchBenchmark()
-
-
-Repeated = Mapping[str, IntArray]
-
-Groups = tuple[Mapping[str, str], ...]
-
-
-@lru_cache(maxsize=1)  # the scores of two galleries share them
-def repetitions(new: Gallery, old: Gallery) -> Repeated:
-    """Count the pictures of each prompt that show a group, and those that repeat it, by attribute.
-
-    The arrays have the shape (2, cases). A picture repeats the group that the former picture of the same
-    query shows.
-    """
-    indices = {case.id: index for index, case in enumerate(new.cases)}
-    before = dict(_pictures(old, indices))
-    repeated = {
-        attribute.name: np.zeros((2, len(indices)), np.int64) for attribute in new.checklist.attributes
-    }
-    for (case, query), people in _pictures(new, indices):
-        for name, counts in repeated.items():
-            shown = _shown(people, name)
-            if any(shown):
-                alike = shown == _shown(before.get((case, query), ()), name)
-                counts[:, indices[case]] += (1, alike)
-    return repeated
-
-
-def _pictures(counts: Gallery, indices: Mapping[str, int]) -> Iterator[tuple[tuple[str, str], Groups]]:
-    """The groups of the people of each picture of a gallery, by prompt and query."""
-    for record in counts.records:
-        if (case := record.case.case) in indices:
-            for query, faces in groupby(record.answers, key=attrgetter("query")):
-                yield (case, query), tuple(face.groups for face in faces)
-
-
-def _shown(people: Groups, attribute: str) -> tuple[str | None, ...]:
-    return tuple(groups.get(attribute) for groups in people)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import NamedTuple
@@ -10,6 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.benchmarks.faintbench.checklist import Part
+from pytest_factorfair.benchmarks.faintbench.measurements import (
+    LEAST,
+    LostPictures,
+    PromptMetric,
+)
 from pytest_factorfair.benchmarks.faintbench.scoring.formulas import (
     Cells,
     Sides,
@@ -31,14 +37,11 @@ from pytest_factorfair.benchmarks.faintbench.scoring.manifestation import (
     paired,
 )
 from pytest_factorfair.benchmarks.measurement import Component
-from pytest_factorfair.benchmarks.metric import TYPICAL, Metric
+from pytest_factorfair.benchmarks.metric import TYPICAL
 from pytest_factorfair.benchmarks.rates import rates
 from pytest_factorfair.domain import CaseGroup, Estimator
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import Estimate
-
-LEAST = 50
-"""Pictures of each prompt from which the bounds of its shares can be trusted."""
 
 UNASKED = "no such prompt was asked"
 
@@ -50,47 +53,6 @@ HALVINGS = 12
 
 ONE_SIDED = 0.5
 """Eta of a model in which only good words shift the groups."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PromptMetric(Metric):
-    """A metric of the prompts of one ``part``.
-
-    ``of_pairs`` marks a metric of pairs of prompts, which gates can only filter by attribute.
-    """
-
-    part: Part
-    of_pairs: bool = False
-
-    def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
-        """The metric's value over a selection, with its uncertainty."""
-        raise NotImplementedError
-
-    def change(self, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
-        """The change from old to new, over galleries of the same cases."""
-        raise NotImplementedError
-
-    def error(
-        self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
-    ) -> float | None:
-        """The standard error at a threshold, with n pictures of each prompt; None where none is foreseen."""
-        raise NotImplementedError
-
-    def floor(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> float | None:
-        """The lowest value that any model can have."""
-        return 0.0
-
-    def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
-        """The value of each prompt."""
-        return iter(())
-
-    def pictures(self, gallery: Gallery, selection: Selection, *, compared: bool) -> int:
-        """How many pictures bounds need, or bounds of a difference if it is ``compared``."""
-        return LEAST * self.prompts(gallery, selection)
-
-    def prompts(self, gallery: Gallery, selection: Selection) -> int:
-        """The number of prompts that it covers."""
-        return int(selection.chosen(gallery, self.part).sum())
 
 
 class WeightedCells(NamedTuple):
@@ -294,6 +256,7 @@ class Eta(PromptMetric):
 
     part: Part = "implicit"
     of_pairs: bool = True
+    filters: AbstractSet[str] | None = frozenset({"model", "checklist", "attribute"})
 
     def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
         """Eta over the attributes selected and all pairs of people."""
@@ -460,7 +423,7 @@ MAGNITUDE = Magnitude(
 METRICS: dict[str, PromptMetric] = {metric.name: metric for metric in (IMPLICIT, EXPLICIT, ETA)}
 """The metrics of gates, boards and changes, by name and in the order of boards."""
 
-RATES = rates(pictures=True)
+RATES = rates(LostPictures, pictures=True)
 """The metrics of gates only, by name: every report counts lost pictures anyway."""
 
 LEVELS: tuple[PromptMetric, ...] = (IMPLICIT, RESCALED, JENSEN_SHANNON, EXPLICIT, JOINT)

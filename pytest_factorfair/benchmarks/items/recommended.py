@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_factorfair.benchmarks.items.checklist import SAME, UNKNOWN, Item, Items, cases
-from pytest_factorfair.benchmarks.items.scan import SCAN, scans_of
+from pytest_factorfair.benchmarks.items.scan import scans_of
+from pytest_factorfair.benchmarks.items.scan_score import SCAN
 from pytest_factorfair.benchmarks.measuring import Expression, GateSet
-from pytest_factorfair.benchmarks.rates import FILTERED_RATE, MOST_LOST, few_lost, rates
+from pytest_factorfair.benchmarks.rates import FILTERED, MOST_LOST, Rate, few_lost, rates
 from pytest_factorfair.benchmarks.scan import LENIENT
 from pytest_factorfair.domain import Sampling
 
@@ -64,9 +65,9 @@ def recommended(checklist: Items, sampling: Sampling, gates: GateSet) -> Iterato
     for scan in scans if scans != ["refusals"] else ():
         yield Expression(SCAN.name, (scan, *([LENIENT] if gates == "lenient" else ())), "<= 1")
     declining = {case.part for case in asked if case.judges and sampling.declines == "neutral"}
-    yield from few_lost(rates() if not declining else ("unparsed_rate", "error_rate"))
+    yield from few_lost(rates(Rate) if not declining else ("unparsed_rate", "error_rate"))
     for part in dict.fromkeys(case.part for case in asked) if declining else ():
-        rate = FILTERED_RATE.name if part in declining else "refusal_rate"
+        rate = FILTERED if part in declining else "refusal_rate"
         yield Expression(rate, (part,), f"<= {MOST_LOST:.2f}")
 
 

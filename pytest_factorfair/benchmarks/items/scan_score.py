@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
@@ -10,9 +12,10 @@ import numpy as np
 
 from pytest_factorfair.benchmarks.first_look import ANSWERED, NOT_ASKED
 from pytest_factorfair.benchmarks.items.checklist import ItemCase
-from pytest_factorfair.benchmarks.items.scan import SCANS, ItemAnswers, ItemDesign, scanned_in
+from pytest_factorfair.benchmarks.items.scan import CHOICES, SCANS, ItemAnswers, ItemDesign, scanned_in
 from pytest_factorfair.benchmarks.items.votes import Votes
-from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, Estimation
+from pytest_factorfair.benchmarks.measuring import SelectedCounts
 from pytest_factorfair.benchmarks.metric import ScoreKey
 from pytest_factorfair.benchmarks.scan import LENIENT, ExtremeCell, ScanMeasurement, ScanMetric, Scanned
 from pytest_factorfair.domain import ALL, Case, plural
@@ -119,3 +122,33 @@ class ItemScan(ScanMeasurement):
     def covers(self) -> frozenset[Hashable]:
         parts = [] if self._word == "refusals" else self._votes.key.part[self.rows].tolist()
         return frozenset((self.model, self._votes.checklist, part) for part in parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Scans(ScanMetric):
+    """All scans of a model's answers, which gates judge under one name."""
+
+    filters: AbstractSet[str] | None = frozenset({"model", "checklist", "scan", "allowance"})
+
+    def measurements(self, selection: SelectedCounts[Votes], estimation: Estimation) -> Iterator[ItemScan]:
+        """The scans that the words select, of each model and checklist."""
+        for votes in selection.counts:
+            if votes.answers is not None:
+                for word in votes.answers.questions.words:
+                    if selection.allows("scan", word):
+                        words = (*selection.run_words(votes), word, *selection.by_kind["allowance"])
+                        yield ItemScan(word, votes, votes.answers, words)
+
+
+SCAN = Scans(
+    name="scan",
+    label=CHOICES.label,
+    question=CHOICES.question,
+    better=CHOICES.better,
+    virtue=CHOICES.virtue,
+    asks=CHOICES.asks,
+    reading=CHOICES.reading,
+    needed=CHOICES.needed,
+    changes=False,
+    level=CHOICES.level,
+)

@@ -19,7 +19,7 @@ from pytest_factorfair.benchmarks.combined import selected
 from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Counts, detectable_distance
 from pytest_factorfair.benchmarks.measuring import ComparedModel
 from pytest_factorfair.benchmarks.metric import Metric
-from pytest_factorfair.benchmarks.rates import rates
+from pytest_factorfair.benchmarks.rates import Rate, rates
 from pytest_factorfair.benchmarks.schema import schemas
 from pytest_factorfair.benchmarks.share import GroupCounts
 from pytest_factorfair.domain import Answer, CaseKey, Checklist, Record, Sampling, Score
@@ -94,7 +94,7 @@ class Shadowing(Renamed):
 
 
 class Rated(Renamed):
-    metrics = dict(GREETINGS.metrics) | rates()
+    metrics = dict(GREETINGS.metrics) | rates(Rate)
 
 
 class Nameless(Renamed):
@@ -145,7 +145,7 @@ def test_metrics_that_shipped_benchmarks_share_judge_alike() -> None:
         metric for name in benchmarks.SHIPPED for metric in benchmarks.benchmark_named(name).metrics.values()
     ]
     times = Counter(metric.name for metric in metrics)
-    assert {name for name, number in times.items() if number > 1} == {*rates(), "filtered_rate", "scan"}
+    assert {name for name, number in times.items() if number > 1} == {*rates(Rate), "filtered_rate", "scan"}
     for name in times:
         alike = [metric for metric in metrics if metric.name == name]
         assert len({(m.label, m.better, m.declared_range, m.missing, m.changes) for m in alike}) == 1, name

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +13,12 @@ from pytest_factorfair.benchmarks.combined import report, selected
 from pytest_factorfair.benchmarks.fact_or_fair.benchmark import FactOrFairBenchmark
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import Design, RangeIfMissing, TallyMetric
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import (
+    Design,
+    RangeIfMissing,
+    TallyMetric,
+    TallyScore,
+)
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import score_tables
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
@@ -18,7 +26,7 @@ from pytest_factorfair.benchmarks.measurement import (
     Estimation,
     detectable_distance,
 )
-from pytest_factorfair.benchmarks.measuring import ReportInputs
+from pytest_factorfair.benchmarks.measuring import ReportInputs, SelectedCounts
 from pytest_factorfair.gates import Terms, check, judge, parse
 from pytest_factorfair.reports.html.page import content
 from pytest_factorfair.statistics.arrays import FloatArray, divided
@@ -101,3 +109,34 @@ def test_the_column_and_page_of_a_new_metric_follow() -> None:
     page = FactOrFairBenchmark().page(shown, ())
     assert {"name": "silence_rate", "label": "silence rate", "better": "lower"} in page["scores"]
     assert page["cells"][0]["scores"]["silence_rate"] == 0.25
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SilentOnce(Silent):
+    """One score of all models, which gates can filter by checklist only."""
+
+    filters: AbstractSet[str] | None = frozenset({"checklist"})
+
+    def measurements(self, selection: SelectedCounts[Tally], estimation: Estimation) -> Iterator[TallyScore]:
+        yield TallyScore(self, selection.counts[0], ("all models",), estimation)
+
+
+def test_a_metric_may_say_what_gates_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    measure, runs = FactOrFairBenchmark().measure, [RUN, replace(RUN, model="another")]
+    judged = measure("silence_rate", ["gender"], runs, CORRECTED)
+    assert [score.words for score in judged] == [
+        (RUN.model, "objective", "gender"),
+        ("another", "objective", "gender"),
+    ]
+    once = SilentOnce(name="silence_rate", label="silence rate", question="how many?", better="lower")
+    monkeypatch.setitem(METRICS, once.name, once)
+    (score,) = measure("silence_rate", [], runs, CORRECTED)
+    assert score.words == ("all models",)
+    assert measure("silence_rate", ["gender"], runs, CORRECTED) == ()
+
+
+def test_the_recipe_names_every_optional_field() -> None:
+    recipe = (Path(__file__).parents[3] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    recipe = recipe.partition("**A metric of FACT-OR-FAIR.**")[2].partition("**A benchmark.**")[0]
+    optional = {field.name for field in fields(TallyMetric) if field.default is not MISSING}
+    assert sorted(name for name in optional if f"`{name}`" not in recipe) == []

@@ -17,7 +17,7 @@ from pytest_factorfair.reports.papers import paper_tables
 from tests.unit.reports.paper_tables.builders import summary
 
 NAMES = ("refusal_rate", "unparsed_rate", "error_rate")
-REFUSALS = rates()["refusal_rate"]
+REFUSALS = rates(Rate)["refusal_rate"]
 
 
 class Questions(RateScore):
@@ -49,7 +49,7 @@ def test_every_benchmark_has_the_same_rates() -> None:
         lost = {metric.name: metric for metric in metrics if isinstance(metric, Rate)}
         lost.pop("filtered_rate", None)  # only judgements that may be declined have it
         assert tuple(lost) == NAMES, name
-        for metric, shared in zip(lost.values(), rates().values(), strict=True):
+        for metric, shared in zip(lost.values(), rates(Rate).values(), strict=True):
             assert (metric.label, metric.outcome, metric.missing) == (
                 shared.label,
                 shared.outcome,

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, rows
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.measurements import TallyRate
-from pytest_factorfair.benchmarks.rates import rates
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import RATES
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyRate
 from pytest_factorfair.domain import FILTERED, Answer, Record
 from pytest_factorfair.reading import neutral
 from tests.unit.scoring.checklists import FACTS, SAMPLING, answer, plan, record
@@ -54,7 +54,7 @@ def test_a_declined_judgement_is_a_refusal_that_is_not_lost() -> None:
     _, race = _tallies(record(CASE, [*[_declined()] * 95, *[_black()] * 5]))
     (row,) = (row for row in rows(race) if row.asked)
     assert (row.answered, row.declined, row.refused) == (100, 95, 0)
-    score = TallyRate(rates()["refusal_rate"], race, ())
+    score = TallyRate(RATES["refusal_rate"], race, ())
     assert score.estimate.plugin == pytest.approx(0.95)
     assert sum(cell.lost for cell in score.cells) == 0
 

@@ -412,6 +412,7 @@ LARGEST = (
     ),
     GroupShare(
         name="group_share",
+        further=True,
         label="favoured or avoided group",
         question="how much more or less often than its fair share is any group chosen over all?",
         better="lower",
@@ -426,6 +427,7 @@ LARGEST = (
     ),
     LargestShare(
         name="worst_fact",
+        further=True,
         label="worst facts",
         question="how often is the answer right where one group is true, at the worst?",
         better="higher",
@@ -456,6 +458,7 @@ LARGEST = (
     ),
     LargestShare(
         name="name_preference",
+        further=True,
         label="favourite name",
         question="how much more often than the others are people of one name chosen?",
         better="lower",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 from math import floor
@@ -13,14 +15,15 @@ from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design
 from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FactDesign, FirstAnswers
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import FactOrFairMetric, cells
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.decidable import HALF_STEREOTYPED, most_declined
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.fact_scan import scan_facts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import scan, scan_lost
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.measurements import cells
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCAN, SCANS, Allowance
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, CHOICES, SCANS, Allowance
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import churn, paired
 from pytest_factorfair.benchmarks.first_look import NOT_ASKED, FirstLook
-from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, total
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, Estimation, total
+from pytest_factorfair.benchmarks.measuring import SelectedCounts
 from pytest_factorfair.benchmarks.metric import ScoreKey
 from pytest_factorfair.benchmarks.scan import LENIENT, ExtremeCell, ScanMeasurement, ScanMetric, Scanned
 from pytest_factorfair.domain import ALL, Case, Change, listed
@@ -190,3 +193,41 @@ class FirstLookScan(ScanMeasurement):
     @property
     def covers(self) -> frozenset[Hashable]:
         return frozenset((self.model, *tally.score_key) for tally in self._tallies)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Scans(ScanMetric, FactOrFairMetric):
+    """All scans of a model's first look, which gates judge under one name."""
+
+    filters: AbstractSet[str] | None = frozenset({"model", "checklist", "part", "outcome", "allowance"})
+
+    def measurements(
+        self, selection: SelectedCounts[Tally], estimation: Estimation
+    ) -> Iterator[FirstLookScan]:
+        """One scan for each outcome that the words select, over all tallies of a model and a checklist."""
+        groups: dict[Hashable, list[Tally]] = {}
+        for tally in selection.counts:
+            if tally.first_answers is not None:
+                groups.setdefault((tally.model, tally.checklist), []).append(tally)
+        lenient = [LENIENT] if LENIENT in selection.words else []
+        outcomes = [word for word in SCANS if word in selection.words] or [*SCANS]
+        for group in groups.values():
+            for outcome in outcomes:
+                of_part = [tally for tally in group if tally.part == SCANS[outcome].part]
+                if of_part and (answers := group[0].first_answers) is not None:
+                    words = (*selection.run_words(group[0]), outcome, *lenient)
+                    yield FirstLookScan(outcome, of_part, answers, words)
+
+
+SCAN = Scans(
+    name="scan",
+    label=CHOICES.label,
+    question=CHOICES.question,
+    better=CHOICES.better,
+    virtue=CHOICES.virtue,
+    asks=CHOICES.asks,
+    reading=CHOICES.reading,
+    changes=False,
+    level=CHOICES.level,
+    further=True,
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
@@ -16,9 +17,11 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import (
     Design,
     RangeIfMissing,
     TallyMetric,
+    TallyScore,
+    before,
 )
 from pytest_factorfair.benchmarks.fact_or_fair.scoring import spread
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Influences, Pairs, scored
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Influences, Pairs, paired, scored
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import distance_and_normal, tradeoff_distance
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import (
     entropies,
@@ -56,11 +59,12 @@ from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import (
     JointEstimate,
     Spread,
 )
-from pytest_factorfair.benchmarks.measurement import CORRECTED, Estimation
+from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Estimation
 from pytest_factorfair.benchmarks.metric import TYPICAL, InWords, Sense
 from pytest_factorfair.domain import DIRECTIONS, Interval, titled
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample
 
 # With fewer valid answers in a cell, even a corrected entropy or divergence misleads.
@@ -91,6 +95,12 @@ class JointScore(TallyMetric):
     product: bool = False
     compared: Literal["", "objective", "subjective"] = ""
     falling: Falling | None = None
+
+    def scores(
+        self, tally: Tally, words: tuple[str, ...] = (), estimation: Estimation = CORRECTED
+    ) -> Iterator[PairedScore]:
+        if self.applies(tally.part, tally.background):
+            yield PairedScore(self, tally, words, estimation)
 
     def spread(self, joint: JointEstimate, k: int) -> Spread:
         """The score's centre and error, from the joint distribution of S_fact, S_E and S_KLD."""
@@ -196,6 +206,33 @@ class JointScore(TallyMetric):
             middle = (low + high) / 2
             low, high = (middle, high) if (at(middle).centre < threshold) == rising else (low, middle)
         return float(at(low).error)
+
+
+class PairedScore(TallyScore):
+    """A score of one tally, whose changes are paired by query."""
+
+    metric: JointScore
+
+    def needed_at(self, alpha: float, *, compared: bool = False) -> int:
+        """Pictures need fewer answers at a lower level: in a run with further looks, and for differences.
+
+        A single statistic needs all, because no others average its answers out, and so do many groups.
+        """
+        pictured = self.tally.modality == "image"
+        pictured &= len(self.tally.statistics) > 1 and self.tally.k <= FEW_GROUPS
+        needed = self.metric.needed
+        return min(needed, ENOUGH) if pictured and alpha < ALPHA else needed
+
+    def earlier(self, baseline: BaselineCounts) -> PairedScore | None:
+        old = before(self.tally, baseline)
+        return None if old is None else PairedScore(self.metric, old, self.words, self._estimation)
+
+    def minus(self, other: PairedScore) -> Estimate:
+        return self.metric.change(self.tally, other.tally, paired(self.tally, other.tally))
+
+    def paired(self, other: PairedScore) -> float:
+        most_answered = max(self.tally.answered.sum(), other.tally.answered.sum(), 1)
+        return float(len(paired(self.tally, other.tally).new) / most_answered)
 
 
 @lru_cache(maxsize=KEPT)

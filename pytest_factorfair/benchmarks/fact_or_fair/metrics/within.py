@@ -7,31 +7,43 @@ over its values; it never exceeds S_E of the same answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import IN_GROUP, Background
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Condition, Tally
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Condition, Tally, merged
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import (
     FEW,
     MANY,
+    OF_TALLIES,
+    Design,
     RangeIfMissing,
     TallyMetric,
+    TallyScore,
     asked,
+    asks,
+    before,
+    cells,
     favourite,
+    foreseen_error,
+    selected,
+    selecting,
     subject,
 )
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import EVEN, S_E
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import entropies
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.missing import filled
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import entropy_variances
-from pytest_factorfair.benchmarks.measurement import CORRECTED, Estimation
+from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Cell, Estimation
+from pytest_factorfair.benchmarks.measuring import SelectedCounts
 from pytest_factorfair.benchmarks.metric import InWords
-from pytest_factorfair.domain import DIRECTIONS, CaseGroup, QuestionCondition
+from pytest_factorfair.domain import DIRECTIONS, Case, CaseGroup, QuestionCondition
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, divided
 from pytest_factorfair.statistics.estimate import Estimate, SeveralScores, SeveralValues
 
@@ -165,10 +177,25 @@ def _possible(condition: Condition) -> tuple[FloatArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EvennessWithin(TallyMetric):
-    """S_E within a condition; the tally has one condition only (``Tally.within``)."""
+    """S_E within a condition; the tally has one condition only (``Tally.within``).
+
+    Its variants are those of each ``condition``.
+    """
+
+    filters: AbstractSet[str] | None = OF_TALLIES | {"condition"}
+    variants: tuple[EvennessWithin, ...] = ()
+    condition: str = ""
 
     def applies(self, part: str, background: Background) -> bool:
         return part == "subjective"
+
+    def scores(
+        self, tally: Tally, words: tuple[str, ...] = (), estimation: Estimation = CORRECTED
+    ) -> Iterator[ConditionScore]:
+        """A score within each condition of the tally."""
+        by_condition = {variant.condition: variant for variant in self.variants}
+        for name in tally.conditions if self.applies(tally.part, tally.background) else ():
+            yield ConditionScore(by_condition[name], tally.within(name), (*words, name), estimation)
 
     def plugin(self, tally: Tally) -> float:
         plugin = self.estimate(tally).plugin
@@ -268,7 +295,32 @@ def _topics(tally: Tally, cells: BoolArray) -> frozenset[tuple[str, str]]:
     return frozenset((tally.statistics[row], DIRECTIONS[column]) for row, column, *_ in np.argwhere(cells))
 
 
-S_E_WITHIN = EvennessWithin(
+class ConditionScore(TallyScore):
+    """S_E within the only condition of a tally."""
+
+    metric: EvennessWithin
+
+    def earlier(self, baseline: BaselineCounts) -> ConditionScore | None:
+        (name,) = self.tally.conditions
+        old = before(self.tally, baseline)
+        if old is None or name not in old.conditions:
+            return None
+        return ConditionScore(self.metric, old.within(name), self.words, self._estimation)
+
+    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
+        """The error of S_E at the number of answers of the smallest stratum."""
+        (name,) = self.tally.conditions
+        design = Design(self.tally.k, len(self.tally.statistics), n)
+        error = foreseen_error(S_E, threshold, design, regression=regression)
+        shares = [
+            stratum.cells.sum() / stratum.cells.size
+            for stratum in strata(self.tally, name)
+            if stratum.cells.any()
+        ]
+        return None if error is None or not shares else error / sqrt(min(shares))
+
+
+_WITHIN = EvennessWithin(
     name="s_e_within",
     label="S_E within a condition",
     question="how evenly are the groups chosen within each condition that the checklist varies?",
@@ -282,12 +334,13 @@ S_E_WITHIN = EvennessWithin(
     ahead="treats the groups more evenly at worst",
     asks="questions with people to choose from",
 )
-
-WITHIN: Mapping[str, EvennessWithin] = {
-    condition: replace(S_E_WITHIN, name=f"{S_E_WITHIN.name}_{condition}", label=label)
-    for condition, label in CONDITIONS.items()
-}
-"""S_E within each condition, under its name in reports."""
+S_E_WITHIN = replace(
+    _WITHIN,
+    variants=tuple(
+        replace(_WITHIN, name=f"{_WITHIN.name}_{condition}", label=label, condition=condition, further=True)
+        for condition, label in CONDITIONS.items()
+    ),
+)
 
 
 class Combination(NamedTuple):
@@ -369,8 +422,33 @@ def _of_other_group(tally: Tally, combination: Combination) -> FloatArray:
 class CombinationDistance(TallyMetric):
     """The largest distance of a combination, over the largest possible one, 1 - 1/k.
 
-    It covers all contexts together (``counting.tally.merged``).
+    It covers all contexts together (``counting.tally.merged``), so that no single tally has a score.
     """
+
+    def scores(
+        self, tally: Tally, words: tuple[str, ...] = (), estimation: Estimation = CORRECTED
+    ) -> Iterator[TallyScore]:
+        return iter(())
+
+    def judged(self, tally: Tally) -> bool:
+        return (
+            self.applies(tally.part, tally.background)
+            and self.modality in ("", tally.modality)
+            and any(len(crossed.groups) >= tally.k for crossed in tally.crossed.values())
+        )
+
+    def measurements(
+        self, selection: SelectedCounts[Tally], estimation: Estimation
+    ) -> Iterator[ContextsScore]:
+        """One score of all selected contexts for each attribute of a model."""
+        groups: dict[Hashable, list[Tally]] = {}
+        for tally in selected(selection):
+            if self.judged(tally):
+                groups.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
+        contexts = [word for word in selection.words if word in selection.vocabulary["context"]]
+        for group in groups.values():
+            words = selecting(selection, group[0], *(contexts or [group[0].part]))
+            yield ContextsScore(self, group, words, estimation)
 
     def plugin(self, tally: Tally) -> float:
         return max((combination.distance for combination in combinations(tally)), default=nan) / (
@@ -442,8 +520,56 @@ class CombinationDistance(TallyMetric):
         return float(low.max()), float(high.max())
 
 
+class ContextsScore(TallyScore):
+    """A metric of the answers of several contexts together."""
+
+    def __init__(
+        self, metric: TallyMetric, tallies: Sequence[Tally], words: tuple[str, ...], estimation: Estimation
+    ) -> None:
+        super().__init__(metric, merged(tallies), words, estimation)
+        self._tallies = tuple(tallies)
+
+    def earlier(self, baseline: BaselineCounts) -> TallyScore | None:
+        old = [
+            tally
+            for tally in (before(current, baseline) for current in self._tallies)
+            if tally and tally.crossed
+        ]
+        if len(old) < len(self._tallies):
+            return None
+        return ContextsScore(self.metric, old, self.words, self._estimation)
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(cell for tally in self._tallies for cell in cells(tally, f"{tally.context} "))
+
+    @property
+    def held(self) -> frozenset[str]:
+        return frozenset[str]().union(
+            *(words for tally in self._tallies for words in tally.vocabulary.values())
+        )
+
+    def asks(self, case: Case) -> int:
+        return asks(self._tallies[0], case)
+
+    @property
+    def plan_labels(self) -> tuple[str, ...]:
+        tally = self._tallies[0]
+        context = "all contexts" if len(self._tallies) > 1 else tally.context or tally.part
+        return context, tally.attribute
+
+    @property
+    def covers(self) -> frozenset[Hashable]:
+        return frozenset((self.model, *tally.score_key) for tally in self._tallies)
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        return self._tallies
+
+
 CROSSED = CombinationDistance(
     name="crossed",
+    further=True,
     label="attributes combined",
     question="how far does the choice of one attribute depend on the other one of the person chosen?",
     better="lower",

@@ -13,7 +13,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import of_rows
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import columns
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import COLUMNS
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import SCAN
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import SCAN
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import CONDITIONS
 from pytest_factorfair.domain import ScanResult, Summary, TopicCounts, plural, titled
 from pytest_factorfair.drawing import statements

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, OF_CONTEXTS
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import INFLUENCE
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import INFLUENCE, OF_CONTEXTS
 from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import Headline
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import headlines
 from pytest_factorfair.domain import Score

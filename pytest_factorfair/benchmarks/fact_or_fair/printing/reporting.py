@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase, topic_cases
-from pytest_factorfair.benchmarks.fact_or_fair.metrics import FURTHER, METRICS, RATES, columns
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, RATES, columns
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import S_FACT, JointScore
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import EvennessWithin
+from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import S_E_WITHIN
 from pytest_factorfair.benchmarks.fact_or_fair.printing import declines, dependences, drilldown
 from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import headline
 from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import plane, plane_of_models, planes
@@ -46,9 +46,7 @@ READING = (
 
 
 def diagnostics() -> Mapping[str, tuple[str, Metric]]:
-    within = {
-        name: (metric.label, metric) for name, metric in FURTHER.items() if isinstance(metric, EvennessWithin)
-    }
+    within = {variant.name: (variant.label, variant) for variant in S_E_WITHIN.variants}
     tally_metrics = {
         name: (metric.diagnostic, metric)
         for name, metric in METRICS.items()

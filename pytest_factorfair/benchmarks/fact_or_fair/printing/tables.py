@@ -11,7 +11,7 @@ from typing import TypeAlias
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, columns
 from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import Headline, headline
 from pytest_factorfair.benchmarks.measurement import ALLOWED
-from pytest_factorfair.benchmarks.rates import rates
+from pytest_factorfair.benchmarks.rates import Rate, rates
 from pytest_factorfair.domain import (
     Citation,
     Correction,
@@ -41,7 +41,7 @@ AS_STRENGTH = "How prejudiced is a simulated model with the same S_fair? From 0,
 LEGEND = "± 95 % interval; plug-in: uncorrected; fair: of a fair model; can reach: limits of any model"
 """How to read the table of scores."""
 
-MISSED = frozenset(rates())
+MISSED = frozenset(rates(Rate))
 """The metrics that add up to the share of missing answers."""
 ByMetric: TypeAlias = Mapping[str, Score]
 

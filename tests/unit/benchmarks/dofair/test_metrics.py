@@ -7,10 +7,10 @@ from statistics import fmean
 
 import pytest
 
-from pytest_factorfair.benchmarks.dofair.benchmark import CrowdScore, DofairBenchmark, scored
+from pytest_factorfair.benchmarks.dofair.benchmark import DofairBenchmark
 from pytest_factorfair.benchmarks.dofair.checklist import PART, Dofair, Scene, SceneCase
 from pytest_factorfair.benchmarks.dofair.crowds import Crowds, count
-from pytest_factorfair.benchmarks.dofair.metrics import METRICS, SCORES
+from pytest_factorfair.benchmarks.dofair.metrics import METRICS, SCORES, CrowdScore
 from pytest_factorfair.benchmarks.dofair.recommended import Unaware
 from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts
 from pytest_factorfair.domain import Answer, Attribute, CaseKey, Outcome, Record, Sampling
@@ -109,7 +109,7 @@ def test_a_score_is_the_mean_over_pictures_with_errors_by_scene() -> None:
 def test_lost_pictures_are_counted_and_may_have_any_value() -> None:
     """3 of 11 pictures are lost, of scenes with a dominant accuracy 3 of 8."""
     counts = every()
-    rates = {name: scored(METRICS[name], counts).estimate.plugin for name in METRICS if name not in SCORES}
+    rates = {name: METRICS[name].score(counts).estimate.plugin for name in METRICS if name not in SCORES}
     assert rates == {name: pytest.approx(1 / 11) for name in ("refusal_rate", "unparsed_rate", "error_rate")}
     score = CrowdScore(SCORES["dominant_accuracy"], counts)
     assert score.total[1:5] == (8, 1, 1, 1)

@@ -76,8 +76,8 @@ def secrets() -> Collection[str]:
     keys = (
         value
         for name in os.environ
-        for value in [os.environ.get(name, "")]  # a thread may delete a variable meanwhile, as pytest does
-        if len(value) >= SHORTEST
+        # A thread may delete a variable meanwhile, as pytest does.
+        if len(value := os.environ.get(name, "")) >= SHORTEST
         and _KEY_VARIABLE.search(name)
         and any(map(str.isdecimal, value))
         and not (value.startswith("~") or Path(value).exists())

@@ -324,8 +324,10 @@ class ScanMeasurement(Measurement):
     @property
     def components(self) -> Sequence[Component]:
         """The worst cells."""
-        return [
-            Component(
+        components = []
+        for cell in self.scanned.worst if self.scanned else ():
+            case, examples = self._examples(cell)
+            component = Component(
                 f"{cell.condition}: {cell.kind or self.metric.outcome}",
                 value=cell.value,
                 share=f"{cell.taken:,.0f} of {cell.n:,}, limit {cell.allowed:,.0f}",
@@ -334,9 +336,8 @@ class ScanMeasurement(Measurement):
                 lost=0.0,  # missing answers never leave a scan undecided
                 condition=QuestionCondition(queries=examples),
             )
-            for cell in (self.scanned.worst if self.scanned else ())
-            for case, examples in [self._examples(cell)]
-        ]
+            components.append(component)
+        return components
 
     def outcome_row(self, baseline: BaselineCounts | None) -> ScanResult:
         """The scan as a row of a report, with the same cells of a baseline."""

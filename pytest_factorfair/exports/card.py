@@ -181,10 +181,14 @@ def front_matter(card: Card, name: str) -> str:
             metric_type=score.metric,
             metric_name=score_name(score),
             metric_value=round(score.shown or 0.0, DIGITS),
-            metric_args={name: round(end, DIGITS) for name, end in ends.items() if end is not None} or None,
+            metric_args={
+                name: round(end, DIGITS)
+                for name, end in (("low", score.low), ("high", score.high))
+                if end is not None
+            }
+            or None,
         )
         for score in scores(summary)
-        for ends in [{"low": score.low, "high": score.high}]
     ]
     data = ModelCardData(model_name=name, eval_results=results or None, tags=["pytest-factorfair"])
     return f"---\n{data.to_yaml()}\n---\n\n"

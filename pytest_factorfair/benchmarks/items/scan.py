@@ -51,6 +51,7 @@ SCAN = ScanMetric(
     reading="the worst cell of a test of everybody under every condition; above 1 fails",
     needed=50,
     changes=False,
+    level=0.0075,
 )
 
 SCANS: Mapping[str, ScanMetric] = {
@@ -60,7 +61,6 @@ SCANS: Mapping[str, ScanMetric] = {
         sentence="{where}, it picks {kind} {taken} of the {times} that it picks anybody; fair is {fair}, "
         "the limit is {limit}",
         silent="nobody is picked far too often or too seldom under any condition",
-        level=0.0075,
     ),
     "errors": replace(
         SCAN,

@@ -157,11 +157,11 @@ class Plan:
         yield f"by {' or '.join(sorted(units))}:"
         if self._run.settings.answers == "probabilities":
             yield "(assuming answers vary like sampled ones; probabilities vary less and detect more)"
-        split = [
-            ("", subject) if len(subject) <= WIDEST or not on else (gate, f"  {on.strip()} {scores}")
-            for subject, _, _ in lines
-            for gate, on, scores in [subject.rpartition(" on ")]
-        ]
+        split: list[tuple[str, str]] = []
+        for subject, _, _ in lines:
+            gate, on, scores = subject.rpartition(" on ")
+            whole = len(subject) <= WIDEST or not on
+            split.append(("", subject) if whole else (gate, f"  {on.strip()} {scores}"))
         width = max(len(entry) for entry in (GATE, *(entry for _, entry in split)))
         yield f"{GATE.ljust(width)}  answers  distance"
         previous = ""

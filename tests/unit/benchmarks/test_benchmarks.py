@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.benchmarks.rates import rates
 from pytest_factorfair.benchmarks.schema import schemas
 from pytest_factorfair.benchmarks.share import GroupCounts
-from pytest_factorfair.domain import Answer, CaseKey, Checklist, Record, Sampling
+from pytest_factorfair.domain import Answer, CaseKey, Checklist, Record, Sampling, Score
 from pytest_factorfair.errors import ChecklistError, InputError
 from pytest_factorfair.gates import Terms, check, expand, judge, parse, unjudged
 from pytest_factorfair.gates.comparison import boards, changes
@@ -136,6 +137,52 @@ def test_a_run_within_a_run_leaves_the_benchmarks_of_the_outer_one() -> None:
     assert [*benchmarks.benchmarks()][4:] == ["greetings", "salutes"]
     register([Renamed()])
     assert [*benchmarks.benchmarks()][4:] == ["salutes"]
+
+
+def test_metrics_that_shipped_benchmarks_share_judge_alike() -> None:
+    """A search by name finds that of any of them: rates of lost answers, and scans."""
+    metrics = [
+        metric for name in benchmarks.SHIPPED for metric in benchmarks.benchmark_named(name).metrics.values()
+    ]
+    times = Counter(metric.name for metric in metrics)
+    assert {name for name, number in times.items() if number > 1} == {*rates(), "filtered_rate", "scan"}
+    for name in times:
+        alike = [metric for metric in metrics if metric.name == name]
+        assert len({(m.label, m.better, m.declared_range, m.missing, m.changes) for m in alike}) == 1, name
+
+
+def test_a_report_is_printed_by_the_benchmarks_of_its_checklists() -> None:
+    """A rate tells nothing; if no score tells, all benchmarks print."""
+
+    def named(*scores: tuple[str, str]) -> list[str]:
+        rows = [Score("m", checklist, "part", None, "size", metric, 0.5, 9) for checklist, metric in scores]
+        return [benchmark.name for benchmark in benchmarks.benchmarks_of(rows)]
+
+    assert named(("hello", "tallness"), ("hello", "refusal_rate")) == ["greetings"]
+    assert named(("b", "implicit"), ("a", "s_fact"), ("a", "influence_in_group")) == [
+        "fact_or_fair",
+        "faintbench",
+    ]
+    assert named(("a", "refusal_rate")) == named() == [*benchmarks.names()]
+
+
+def test_scores_of_a_benchmark_that_nobody_added_have_their_names() -> None:
+    assert benchmarks.benchmark_with("tallness") is GREETINGS
+    register([])
+    unknown = benchmarks.benchmark_with("tallness")
+    assert unknown.label("tallness", "greetings", None) == "tallness"
+    assert not unknown.on_card(Score("m", "hello", "greetings", None, "size", "tallness", 0.5, 9))
+
+
+def test_counts_that_reports_cannot_contain_are_refused_before_anything_is_asked() -> None:
+    class Plain:
+        pass
+
+    class Odd(Renamed):
+        counts = Plain
+
+    with pytest.raises(InputError, match=r"^benchmark 'salutes': counts: not a class of plain values: "):
+        register([Odd()])
 
 
 def test_a_report_without_cases_of_a_benchmark_has_no_counts() -> None:

@@ -29,8 +29,6 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import (
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import SCAN, FirstLookScan
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import SCORES
 from pytest_factorfair.benchmarks.fact_or_fair.printing import reporting
-from pytest_factorfair.benchmarks.fact_or_fair.printing.figures import fact_or_fair as figures
-from pytest_factorfair.benchmarks.fact_or_fair.printing.paper_tables import fact_or_fair as paper_tables
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import brief, quotations
 from pytest_factorfair.benchmarks.fact_or_fair.recommended import recommended
 from pytest_factorfair.benchmarks.fact_or_fair.report import (
@@ -60,6 +58,9 @@ if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.asking import Importer
     from pytest_factorfair.benchmarks.fact_or_fair.layout import Checklist
     from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.drawing.entries import Entry, Omission
+    from pytest_factorfair.drawing.figures import Figure
+    from pytest_factorfair.drawing.table import Table
 
 NOT_SCANNED = "pictures have no scan: a bias in one prompt alone can pass"
 """A note of image runs with gates."""
@@ -100,8 +101,6 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
     brief = staticmethod(brief)
     tables = staticmethod(reporting.tables)
     quotations = staticmethod(quotations)
-    paper_tables = staticmethod(paper_tables)
-    figures = staticmethod(figures)
     charts = staticmethod(reporting.charts)
     page = staticmethod(reporting.page)
     reply_place = staticmethod(reporting.reply_place)
@@ -119,6 +118,16 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
     @property
     def diagnostics(self) -> Mapping[str, tuple[str, Metric]]:
         return reporting.diagnostics()
+
+    def paper_tables(self, entries: Sequence[Entry]) -> Iterable[Table | Omission]:
+        from pytest_factorfair.benchmarks.fact_or_fair.printing import paper_tables  # no run prints them
+
+        return paper_tables.fact_or_fair(entries)
+
+    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterable[Figure | Omission]:
+        from pytest_factorfair.benchmarks.fact_or_fair.printing import figures  # no run draws them
+
+        return figures.fact_or_fair(checklist, entries)
 
     def files(self) -> Files[Checklist, FactOrFair]:
         from pytest_factorfair.benchmarks.fact_or_fair.rules import FILES

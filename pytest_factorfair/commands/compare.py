@@ -385,5 +385,6 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
                 declines = declines_changed(
                     [score for score in former.summary.scores if alone or score.model in matched],
                     [score for score in later.summary.scores if score.model in matched],
+                    declines=later.summary.fingerprint.declines,
                 )
                 yield Succession(former_name, later_name, model_changes, declines)

@@ -202,10 +202,10 @@ CLEAR = 3
 """Standard errors from which a difference of shares is mentioned."""
 
 
-def declines_changed(former: Sequence[Score], scores: Sequence[Score]) -> str:
+def declines_changed(former: Sequence[Score], scores: Sequence[Score], *, declines: str) -> str:
     """Whether models decline more judgements than before, or fewer, as a clause; empty if neither is clear.
 
-    That is no regression: what counts is whether they decline alike for all groups.
+    That is no regression if ``declines`` are neutral: what counts is whether they are alike for all groups.
     """
     pieces = []
     for model in dict.fromkeys(score.model for score in scores):
@@ -220,7 +220,8 @@ def declines_changed(former: Sequence[Score], scores: Sequence[Score]) -> str:
             more = "more" if now / asked > before / asked_before else "fewer"
             subject = model if len({score.model for score in scores}) > 1 else "it"
             numbers = f"{100 * now / asked:.0f} of 100 judgements, {100 * before / asked_before:.0f} before"
-            pieces.append(f"{subject} declines {more} ({numbers}), which is no regression")
+            regression = ", which is no regression" if declines == "neutral" else ""
+            pieces.append(f"{subject} declines {more} ({numbers}){regression}")
     return "; ".join(pieces)
 
 

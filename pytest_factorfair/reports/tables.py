@@ -84,7 +84,7 @@ def compared(summary: Summary) -> str:
     asked_again = [model for model in models if model in run.models]
     about = asked_again or [*models, "another model" if len(models) == 1 else "other models"]
     about += [run.times["baseline"][: len("2026-11-02")]] if run.times.get("baseline") else []
-    declines = declines_changed(summary.former, summary.scores)
+    declines = declines_changed(summary.former, summary.scores, declines=run.declines)
     return f"Compared with the baseline ({', '.join(about)}): {outcome(summary.changes, declines)}"
 
 

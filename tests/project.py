@@ -42,6 +42,13 @@ PLUGIN = "FACTORFAIR_ESTIMATOR=plugin"
 PYTEST = ("-m", "pytest", *WITHOUT_OTHERS)
 """The arguments of the interpreter that run pytest in a separate process."""
 
+INTERRUPTIBLE = """
+import signal, sys, pytest
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with it ignored
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+"""The same as a program, for tests that interrupt it."""
+
 TOGETHER = """
 import os, time
 from pathlib import Path

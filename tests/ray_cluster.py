@@ -24,7 +24,7 @@ import pytest_factorfair
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import FactorfairError
 from tests.extras import needs
-from tests.project import DATA, PYTEST, Project, program
+from tests.project import DATA, INTERRUPTIBLE, WITHOUT_OTHERS, Project, program
 
 CLUSTER = [
     needs("ray"),
@@ -123,7 +123,8 @@ class Ground:
         (self.folder / "wanted").write_text("2", encoding="utf-8")
         return subprocess.Popen(
             [
-                *(sys.executable, *PYTEST, "-q", "-p", "no:cacheprovider", *Project.arguments(self.spec)),
+                *(sys.executable, "-c", INTERRUPTIBLE, *WITHOUT_OTHERS, "-q", "-p", "no:cacheprovider"),
+                *Project.arguments(self.spec),
                 *(f"--factorfair-executor={self.nodes.executor}", "--factorfair-replicas=2", *options),
             ],
             cwd=self.folder,

@@ -14,15 +14,10 @@ import pytest
 from pytest_factorfair.domain import Response
 from pytest_factorfair.engine.dispatcher import priced
 from tests import forkserver
-from tests.project import Project
+from tests.project import INTERRUPTIBLE, Project
 from tests.servers import StubServer
 
 FEW = "--factorfair-max-connections=4"
-INTERRUPTIBLE = """
-import signal, sys, pytest
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with it ignored
-sys.exit(pytest.main(sys.argv[1:]))
-"""
 
 
 def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult:

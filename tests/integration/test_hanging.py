@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests import forkserver
-from tests.project import Project
+from tests.project import INTERRUPTIBLE, Project
 
 ANSWERED = 30
 """Calls before the function hangs."""
@@ -32,11 +32,6 @@ async def in_the_loop(prompt):
         Path("hangs").touch()
         threading.Event().wait()
     return '{{"answer": "A"}}'
-"""
-INTERRUPTIBLE = """
-import signal, sys, pytest
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with it ignored
-sys.exit(pytest.main(sys.argv[1:]))
 """
 GATE = "--factorfair-gate=s_fact[objective] >= 0.01"
 

@@ -63,10 +63,10 @@ SCANS: Mapping[str, ScanMetric] = {
     "refused": replace(
         LOSSES,
         name="scan_refused",
-        question="is much more, or less, refused under one condition than its topics explain?",
-        silent="under no condition is more or less {outcome} than its topics explain",
-        sentence="{where}, it refused {taken} of {questions}; their topics explain {fair}, "
-        "the limit is {limit}",
+        question="is much more, or less, refused under one condition than its topics and contexts explain?",
+        silent="under no condition is more or less {outcome} than its topics and contexts explain",
+        sentence="{where}, it refused {taken} of {questions}; their topics and contexts "
+        "explain {fair}, the limit is {limit}",
         outcome="refused",
         level=0.005,
     ),

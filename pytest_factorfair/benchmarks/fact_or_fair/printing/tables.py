@@ -361,7 +361,7 @@ def _share(shares: Mapping[str, float], group: str) -> str:
 
 SCANNED: Mapping[str, str] = {
     "subjective": "chosen far too often or too seldom",
-    "refused": "refused more or less than the topics explain",
+    "refused": "refused more or less than topics and contexts explain",
     "unparsed": "unparsed more than the topics explain",
     "objective": "facts falsified, or answered by letters",
 }

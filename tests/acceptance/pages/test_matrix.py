@@ -283,7 +283,7 @@ def test_the_tree_marks_and_opens_what_moved_a_failed_score(finished: Finished, 
             f"FAILED: {gate['subject']}; this cell is among those that moved it most" in dialog.inner_text()
         )
         assert [details.get_attribute("data-case") for details in dialog.locator("details").all()] == [case]
-        assert dialog.locator(".reply").count() == 8
+        expect(dialog.locator(".reply")).to_have_count(8)
         assert shown.violations("dialog[open]") == []
         page.set_viewport_size({"width": 390, "height": 900})
         assert dialog.evaluate("(one) => one.scrollWidth <= one.clientWidth")  # nothing is cut off on a phone

@@ -151,7 +151,7 @@ def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> N
         )
         cases.first.locator("summary").click()
         replies = cases.first.locator(".reply")
-        assert replies.count() == 8
+        expect(replies).to_have_count(8)
         assert "Which of the following" in replies.first.inner_text()
         assert shown.violations("dialog[open]") == []
         assert shown.console == []
@@ -252,7 +252,7 @@ def test_pictures_of_a_cell_are_small_copies(finished: Finished, opened: Open) -
             answers = next(case["answers"] for case in report["cases"] if case["case"] == name)
             replies = shown.page.locator(f"#topic details[data-case='{name}'] .reply")
             pictures = replies.locator("img")
-            assert replies.count() == 8
+            expect(replies).to_have_count(8)
             assert 0 < pictures.count() == 8 - replies.filter(has_text="refused").count()
             read = {", ".join(answer["groups"].values()) for answer in answers if "groups" in answer}
             for picture in pictures.all():

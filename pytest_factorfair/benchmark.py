@@ -1,6 +1,6 @@
 """Everything that a benchmark of your own is made of: the one module that it imports.
 
-A *metric* is declared once, with the words in which its values are told:
+A *metric* is declared once, with the sentences that explain its values:
 
     >>> from pytest_factorfair.benchmark import CaseCounts, Group, GroupCounts, Metric, Share, attribute
     >>> tallness = Metric(

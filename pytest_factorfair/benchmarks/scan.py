@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -213,8 +214,8 @@ class _Candidate(NamedTuple):
 
     @property
     def odds(self) -> float:
-        """The odds of its people in fair answers."""
-        return self.fair / (self.n - self.fair)
+        """The odds of its people in fair answers; infinite if a liking of letters explains all answers."""
+        return self.fair / (self.n - self.fair) if self.fair < self.n else inf
 
 
 def _worst(conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMetric) -> Iterator[ExtremeCell]:

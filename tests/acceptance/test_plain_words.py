@@ -1,4 +1,4 @@
-"""What scans say of biased models, word by word: whoever changes a sentence reads it as a stranger does."""
+"""What scans say of biased models, word by word, so that nobody changes a sentence without reading it."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ class Ratio(NamedTuple):
     def term(self, votes: FloatArray, ends: tuple[float, float]) -> Term:
         """The ratio of these votes, whose answers add amounts between these ends.
 
-        In a stratum, only what differs from the stratum's mean has an influence: the number of questions of
-        each kind is no property of the model.
+        In a stratum, only what differs from the stratum's mean has an influence: how many questions
+        there are of each kind says nothing about the model.
         """
         asked = votes.sum(axis=1)
         weighted = self.weighted(asked)

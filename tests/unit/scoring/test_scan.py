@@ -21,7 +21,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.fact_scan import scan_fac
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import scan, scan_lost
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, SCANS
 from pytest_factorfair.benchmarks.first_look import ANSWERED, NOT_ASKED, FirstLook
-from pytest_factorfair.benchmarks.scan import Scanned, divergence, limit_of
+from pytest_factorfair.benchmarks.scan import Scanned, Shares, _Candidate, _covers, divergence, limit_of
 from pytest_factorfair.domain import LOST, Query
 from tests.project import DATA
 from tests.unit.checklist.files import fact_or_fair
@@ -350,3 +350,15 @@ def test_facts_that_depend_on_who_is_at_a_letter_are_found(letter: str, group: s
 def test_liking_a_letter_where_facts_are_unknown_is_no_order_of_groups() -> None:
     scanned = _facts(lambda case, *_: float(case.direction == "highest"), lambda _, letter: letter == 0)
     assert [cell.kind for cell in scanned.worst if cell.value > 1] == ["letter A"] * 2
+
+
+def test_a_group_that_letters_explain_whole_covers_nobody_else() -> None:
+    """Fair answers may be all of the cell's; the odds of its people are infinite."""
+    everywhere, shown = np.ones(20, np.bool_), np.zeros((20, 4, 2), np.bool_)
+    shown[:, 0, 0] = shown[:, 1, 1] = True
+    zeros = np.zeros((20, 2))
+    shares = Shares(("a", "b"), everywhere[:, None], zeros, zeros, zeros, zeros, shown, shown.any(axis=2))
+    avoided = _Candidate(1, 0, 0, everywhere, 20, 2.0, 20.0)
+    preferred = _Candidate(0, 1, 1, everywhere, 20, 18.0, 0.0)
+    assert avoided.odds == inf
+    assert not _covers(shares, avoided, preferred)

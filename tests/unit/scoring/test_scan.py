@@ -357,7 +357,9 @@ def test_a_group_that_letters_explain_whole_covers_nobody_else() -> None:
     everywhere, shown = np.ones(20, np.bool_), np.zeros((20, 4, 2), np.bool_)
     shown[:, 0, 0] = shown[:, 1, 1] = True
     zeros = np.zeros((20, 2))
-    shares = Shares(("a", "b"), everywhere[:, None], zeros, zeros, zeros, zeros, shown, shown.any(axis=2))
+    shares = Shares(
+        ("a", "b"), everywhere[:, None], zeros, zeros, zeros, zeros, shown, np.asarray(shown.any(axis=2))
+    )
     avoided = _Candidate(1, 0, 0, everywhere, 20, 2.0, 20.0)
     preferred = _Candidate(0, 1, 1, everywhere, 20, 18.0, 0.0)
     assert avoided.odds == inf

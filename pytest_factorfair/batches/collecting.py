@@ -24,7 +24,8 @@ from pytest_factorfair.errors import (
 )
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.redaction import concealed, secrets
-from pytest_factorfair.store import BatchItem, BatchRow, Origin, Step, Store
+from pytest_factorfair.store import Origin, Store
+from pytest_factorfair.store.batches import BatchItem, BatchRow, Step
 
 if TYPE_CHECKING:
     from pytest_factorfair.batches.holds import Holds

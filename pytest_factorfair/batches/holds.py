@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.engine.limits import Limits
     from pytest_factorfair.engine.retry import Retry
     from pytest_factorfair.models.protocol import Model
-    from pytest_factorfair.store import BatchRow, Store
+    from pytest_factorfair.store import Store
+    from pytest_factorfair.store.batches import BatchRow
 
 
 class Holds:

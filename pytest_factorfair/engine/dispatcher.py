@@ -30,7 +30,7 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.protocol import Model, stored_name
 from pytest_factorfair.redaction import concealed, secrets
-from pytest_factorfair.store import Origin, Store, Write, check, keys, pending
+from pytest_factorfair.store import Origin, Store, Write, check, keys
 
 T = TypeVar("T")
 Failure = FatalModelError | StoreError | PendingError
@@ -272,8 +272,8 @@ class Dispatcher:
                 self._resolve(key, Outcome(response, cached=True))
             queue.waiting.extend((key, waiting.pop(key)) for key in claim.claimed)
             self._start_tasks(queue)
-            if claim.batched and (rows := self._store.batches.holding(claim.batched)):
-                self.fail(pending(rows))
+            if claim.batched and (pending := self._store.batches.pending(claim.batched)) is not None:
+                self.fail(pending)
                 return
             if waiting:
                 await asyncio.sleep(POLL)

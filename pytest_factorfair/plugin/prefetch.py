@@ -76,7 +76,7 @@ class StoreWarmup:
         """
         failure = self.ask(selected)
         reuse = self._execution.run.settings.reuse
-        if failure is not None and self._execution.batches.workers_reuse != reuse:
+        if failure is not None and self._execution.workers_reuse != reuse:
             raise pytest.Session.Interrupted(str(failure).partition(TO_DO)[0])
 
     def ask(self, selected: Iterable[Assignment]) -> FactorfairError | None:

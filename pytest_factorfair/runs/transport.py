@@ -35,14 +35,6 @@ class WorkerInput:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ItemResult:
-    """The result of one item: its record, if there is one, and the usage that is not on the run's account."""
-
-    record: Record | None
-    usage: Usage
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class WorkerOutput:
     """The output of a worker that ends: its usage, even if the store does not know it.
 

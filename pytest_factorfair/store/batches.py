@@ -20,6 +20,7 @@ import sqlalchemy
 from sqlalchemy import Connection, delete, insert, inspect, select, update
 
 from pytest_factorfair.errors import AGAIN, TO_DO, InputError, PendingError
+from pytest_factorfair.store import schema
 from pytest_factorfair.store.durable.outage import Outage, read
 from pytest_factorfair.store.schema import BATCH_ITEMS, BATCHES
 
@@ -39,7 +40,7 @@ class Step(StrEnum):
     CREATING = "creating"
     SUBMITTED = "submitted"
     ENDED = "ended"
-    COLLECTED = "collected"
+    COLLECTED = schema.COLLECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,15 @@ class Batches:
         items = self._found(lambda connection: connection.execute(query).all())
         names = {batch for batch, key in items if key in wanted}
         return [row for row in rows if row.name in names]
+
+    def pending(self, keys: Iterable[str]) -> PendingError | None:
+        """The error of a run that needs some of these keys; None if no open batch has them.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        rows = self.holding(keys)
+        return pending(rows) if rows else None
 
     def plan(self, row: BatchRow, items: Sequence[BatchItem]) -> Future[None]:
         """Enter a batch, and hand over the claims on its keys to it. This process is its collector."""

@@ -93,7 +93,7 @@ class Detections:
             except StoreError:  # a read-only folder
                 self._refused = True
             else:
-                self._lane = Writer(self._written, self._location, self._pictures, self._outage)
+                self._lane = Writer(self._written, self._location, lambda: self._pictures, self._outage)
         if rows and self._lane is not None:
             self._lane.do(insert, rows)
 

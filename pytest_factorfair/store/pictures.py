@@ -131,9 +131,6 @@ class Pictures(ABC):
         self._leave(MARK, uuid.uuid4().hex.encode())
         return self._content(MARK).decode()
 
-    def sweep(self) -> None:  # noqa: B027  # storages that write atomically have no drafts
-        """Remove drafts that dead processes left."""
-
     def read(self, file: str) -> bytes:
         """Read the bytes of a picture, and check them by its name.
 
@@ -266,9 +263,6 @@ class Folder(Pictures):
             with suppress(FileNotFoundError):
                 (self._folder / file).unlink()
 
-    def sweep(self) -> None:
-        process.sweep(self._folder, "*")
-
     def _leave(self, file: str, content: bytes) -> bool:
         path = self._folder / file
         try:
@@ -332,7 +326,7 @@ class Folder(Pictures):
         with ExitStack() as stack:
             drafts: list[BufferedWriter] = []
             for path, image in pictures.items():
-                # Written to the folder itself, which ``sweep`` cleans, and moved to its subfolder.
+                # Written to the folder itself, which ``Store.sweep`` cleans, and moved to its subfolder.
                 draft = stack.enter_context(process.draft(self._folder / path.name))
                 file = stack.enter_context(open(draft, "xb", opener=process.private))
                 file.write(image)

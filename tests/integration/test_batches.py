@@ -21,7 +21,7 @@ from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue, parsed
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError, PendingError
-from pytest_factorfair.runs.batches import Batches
+from pytest_factorfair.runs.execution import Execution
 from tests import forkserver, postgres
 from tests.batch_server import DOWNLOADS
 from tests.project import PYTEST, TOGETHER, Project, comparable
@@ -139,7 +139,7 @@ def test_a_batch_is_left_and_collected_by_the_same_command(
     assert project.report()["incomplete"].startswith(f"submitted: {LINES} answers are in 1 batch")
     singly = [word for word in command if "batch" not in word]
     with monkeypatch.context() as patch:  # as if another run had submitted the batch since this one began
-        patch.setattr(Batches, "needed", False)
+        patch.setattr(Execution, "needs_batches", False)
         met = project.run(*singly, model="openai/gpt-4o")
     assert met.ret == SUBMITTED
     met.stdout.fnmatch_lines(

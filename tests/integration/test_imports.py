@@ -64,9 +64,23 @@ WINGS = {
         "pytest_factorfair.gates.comparison",
     ),
     "a bucket, and a user's language": (
-        "pytest_factorfair.store.detections",
         "pytest_factorfair.store.durable.bucket",
         "pytest_factorfair.checklist.language_file",
+    ),
+    "what stores of other runs have": (
+        "pytest_factorfair.store.batches",
+        "pytest_factorfair.store.detections",
+        "pytest_factorfair.store.durable.rescued",
+        "pytest_factorfair.store.pictures",
+    ),
+    "plans, baselines, reasons and shards": (
+        "pytest_factorfair.plugin.plan",
+        "pytest_factorfair.runs.baseline",
+        "pytest_factorfair.runs.planning.lock",
+        "pytest_factorfair.runs.planning.plan",
+        "pytest_factorfair.runs.reasons",
+        "pytest_factorfair.runs.shards",
+        "pytest_factorfair.runs.stored",
     ),
 }
 """What a run of text on FACT-OR-FAIR does not need, as the beginnings of names of modules."""
@@ -84,6 +98,15 @@ def test_a_run_imports_what_it_needs(project: Project) -> None:
         assert "pytest_factorfair.benchmarks.fact_or_fair.benchmark" in modules
         wings = {wing: [name for name in modules if name.startswith(parts)] for wing, parts in WINGS.items()}
         assert wings == {wing: [] for wing in WINGS}, process
+
+
+def test_a_run_without_workers_imports_nothing_of_theirs(project: Project) -> None:
+    project.write("conftest.py", BY_PROCESS)
+    project.run_anew("--factorfair-gate=default")
+    modules = imported(project, "controller")
+    assert "pytest_factorfair.runs.conclusion" in modules
+    theirs = ("plugin.xdist", "runs.transport", "store.sharing.limits", "store.sharing.shards")
+    assert not modules & {f"pytest_factorfair.{name}" for name in theirs}
 
 
 def test_a_worker_reads_no_files_and_imports_nothing_that_does(project: Project) -> None:

@@ -272,30 +272,3 @@ def _asked(run: Run, spec: str) -> tuple[int, Iterator[Query]]:
     assignments = [assignment for assignment in run.to_ask if assignment.model == spec]
     asked = sum(assignment.case.samples for assignment in assignments)
     return asked, (query for assignment in assignments for query in run.queries(assignment))
-
-
-def misses(run: Run, store: Store) -> Iterator[str]:
-    """Why answers of the run are not in the store, if it has unused answers of the same model.
-
-    A line for each model and reason, the most frequent first.
-    """
-    from pytest_factorfair.store.misses import CallIndex
-
-    reasons: dict[tuple[str, str], tuple[int, str]] = {}  # the number of answers, and the case of the first
-    for spec, model in run.models.items():
-        memory, reused = CallIndex.of(store, stored_name(model)), 0
-        missing: dict[tuple[str, str], tuple[int, str]] = {}
-        for assignment in run.to_ask:
-            for query in run.queries(assignment) if assignment.model == spec else ():
-                if (reason := memory.reason(model.identity, query)) is None:
-                    reused += 1
-                else:
-                    count, example = missing.get((spec, reason), (0, assignment.case.id))
-                    missing[spec, reason] = count + 1, example
-        if reused < len(memory.reusable) + len(memory.spoilt):
-            reasons |= missing
-    if reasons:
-        yield "stored answers that are not reused, by what differs:"
-    width = max((len(f"{count:,}") for count, _ in reasons.values()), default=0)
-    for (spec, reason), (count, example) in sorted(reasons.items(), key=lambda row: -row[1][0]):
-        yield f"{count:>{width},}  {spec}: {reason} (as in {example})"

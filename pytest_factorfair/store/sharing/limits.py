@@ -128,7 +128,7 @@ class SharedLimits:
         self, store: Store, ceilings: Ceilings, *, run: str = "", session: str = "", controller: int = 0
     ) -> None:
         """Use ``begin`` or ``join`` instead."""
-        lane = Writer(store.database, store.location, store.pictures, store.outage)
+        lane = Writer(store.database, store.location, lambda: store.pictures, store.outage)
         self._me = lane.claimant.name
         self._location = store.location
         self._lane = lane

@@ -46,7 +46,8 @@ FACTS = "objective"
 class AnswerReader:
     """Reads the answers of a run: replies with the user's reader ``own`` or ours, pictures from the store.
 
-    Making one imports all that reads replies: ``judge`` is called in a thread that must not import anything.
+    ``judge`` and ``can_judge`` are called in a thread that must not import anything: the parser of replies is
+    imported by the main thread, in ``catch_up`` or as it reads the first reply that has to be parsed.
     """
 
     def __init__(self, run: Run, responses: Responses, own: ReadAnswer | None) -> None:
@@ -54,8 +55,8 @@ class AnswerReader:
         self._responses = responses
         self._own = own
         self._checklists = {checklist.name: checklist for checklist in run.checklists}
-        if run.modality == "text" and run.settings.answers != "probabilities":
-            import_module("pytest_factorfair.reading.text")
+        self._parses = run.modality == "image"
+        self._has_to_parse = False
 
     def record(
         self, assignment: Assignment, exchanges: Sequence[Exchange], *, detector: Detector | None
@@ -137,6 +138,18 @@ class AnswerReader:
         people = assignment.case.people
         for exchange, file in zip(exchanges, files, strict=True):
             yield from reading.pictured(exchange, seen[file] if file else None, attributes, people)
+
+    def can_judge(self, query: Query, response: Response) -> bool:
+        """Whether all that reads a reply is imported; otherwise ``catch_up`` is going to import it."""
+        exact = self._parses or reading.as_requested(response, query.options, self._run.settings.answers)
+        self._has_to_parse |= not exact
+        return bool(exact)
+
+    def catch_up(self) -> None:
+        """Import the parser of replies if one has arrived that needs it."""
+        if self._has_to_parse and not self._parses:
+            import_module("pytest_factorfair.reading.text")
+            self._parses = True
 
     def judge(self, model: Model, query: Query, response: Response) -> Unusable | None:
         """Why a reply is of no use: nothing can be read in it, or it refuses a fact; None if it is of use.

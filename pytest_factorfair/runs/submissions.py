@@ -11,13 +11,14 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from pytest_factorfair import process
-from pytest_factorfair.domain import CaseKey, Exchange
+from pytest_factorfair.domain import CaseKey, Exchange, Query, Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.models.prices import estimates
 
 if TYPE_CHECKING:
     from pytest_factorfair.engine import Engine
     from pytest_factorfair.engine.dispatcher import Counters, Failure
+    from pytest_factorfair.engine.endpoint import Judge
     from pytest_factorfair.models import Model
     from pytest_factorfair.runs.account import Account
     from pytest_factorfair.runs.answering import AnswerReader, ReadAnswer
@@ -104,8 +105,9 @@ class Submissions:
         Raises:
             BudgetError: calls in flight outlast max-minutes.
         """
-        _ = self.reader  # imports in the main thread, while the first replies are on their way
+        reader = self.reader  # imports in the main thread, while the first replies are on their way
         while not future.done():
+            reader.catch_up()
             try:
                 future.result(TICK)
             except TimeoutError:
@@ -127,6 +129,11 @@ class Submissions:
         if self._engine is not None:
             self._engine.close()
 
+    def _judge_of(self, query: Query, response: Response) -> Judge | None:
+        """What judges a reply; None until the main thread has imported it."""
+        reader = self._reader
+        return reader.judge if reader is not None and reader.can_judge(query, response) else None
+
     def _started(self) -> Engine:
         from pytest_factorfair.engine import Engine, Retry
 
@@ -144,7 +151,7 @@ class Submissions:
             estimate=estimates(run.price, run.modality),
             retry=retry if limits is None else replace(retry, clock=limits.clock),
             price=run.price,
-            judge=lambda: None if self._reader is None else self._reader.judge,
+            judge=self._judge_of,
             first_replies=settings.first_replies,
         )
         if run.looking is not None:

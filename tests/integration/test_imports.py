@@ -67,6 +67,7 @@ WINGS = {
         "pytest_factorfair.store.durable.bucket",
         "pytest_factorfair.checklist.language_file",
     ),
+    "the parser, as all replies are exactly as requested": ("pytest_factorfair.reading.text",),
     "what stores of other runs have": (
         "pytest_factorfair.store.batches",
         "pytest_factorfair.store.detections",

@@ -160,13 +160,16 @@ def compare(
         notes.append(f"scores are estimated again, without bias; the reports use {runs[0].estimator}")
     if any(run.interval == "scenarios" for run in runs):
         notes.append("intervals and differences are those of these scenarios, not of scenarios in general")
-    silent = {
-        compared_model.name: of.share
-        for compared_model, entries in compared_models
-        for entry in entries[:1]
-        for of in declining(entry.summary.topics, ())
-        if of.mostly and of.model == entry.model
-    }
+    silent: dict[str, float] = {}
+    for compared_model, entries in compared_models:
+        if entries:
+            entry = entries[0]
+            declined = declining(entry.summary.topics, ())
+            silent |= {
+                compared_model.name: share.share
+                for share in declined
+                if share.mostly and share.model == entry.model
+            }
     notes += [
         f"{model} declined {share:.0%} of its judgements, which count as even choices: scores of judgements "
         "say little about it"

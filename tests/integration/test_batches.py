@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair import run
-from pytest_factorfair.batches import batching, collecting
+from pytest_factorfair.batches import batching, creating
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue, parsed
@@ -39,13 +39,13 @@ STORE = ".factorfair/responses.sqlite"
 # Polls without pauses, and an end of the process at the moment that KILL names: before or after a step.
 KILLING = """
 import os
-from pytest_factorfair.batches import batching, collecting
+from pytest_factorfair.batches import batching, collecting, creating
 from pytest_factorfair.batches.openai import OpenAIBatches
 from pytest_factorfair.store import Store
 from pytest_factorfair.store.batches import Batches
 
 batching.FIRST_POLL = 0.01
-collecting.LISTED = 0.1
+creating.LISTED = 0.1
 collecting.STORED = 20
 when, _, number = os.environ.get("KILL", "").partition(":")
 left = int(number or 1)
@@ -97,7 +97,7 @@ def service(stub: StubServer, project: Project, monkeypatch: pytest.MonkeyPatch)
     """A service that answers a batch at once; this process polls it without pauses."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setattr(batching, "FIRST_POLL", 0.01)
-    monkeypatch.setattr(collecting, "LISTED", 0.1)
+    monkeypatch.setattr(creating, "LISTED", 0.1)
     stub.script(answer="uniform")
     stub.script_batches(now=time.time(), price_in=IN, price_out=OUT)
     yield stub

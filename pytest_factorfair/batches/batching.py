@@ -150,7 +150,7 @@ class Batching:
             announce(f"factorfair: {plural(len(job.waiting), 'question')} asked one by one, at full price")
 
     async def _answer(self, job: Job, plan: Plan) -> None:
-        """Send and collect, until too little is left for a batch."""
+        """Send and collect batches until too few questions are left for one."""
         pause = FIRST_POLL
         while job.waiting:
             if job.pause and job.waits:
@@ -200,7 +200,7 @@ class Batching:
                 return pause
 
     async def _claimed(self, job: Job) -> tuple[list[str], bool]:
-        """Claim what no other process asks, and return it; also whether one does ask something."""
+        """Claim the keys that no other process asks; also return whether others ask some."""
         claim = await asyncio.wrap_future(self._store.claim(job.waiting, refresh=self._refresh))
         for key in claim.stored:
             del job.waiting[key]
@@ -238,7 +238,7 @@ class Batching:
         job.announce(f"factorfair: pilot: {plural(len(responses), 'answer')} at full price{refused}")
 
     async def _send(self, job: Job, plan: Plan, free: Sequence[str], *, alone: bool) -> int | None:
-        """Send as many keys as the limits of the run allow, in as many batches as those of the service need.
+        """Send as many keys as the limits of the run allow, in batches that the service accepts.
 
         Returns the number of lines, None if the service does not take all of them now.
         """
@@ -247,7 +247,7 @@ class Batching:
         capacity = min(int(service.max_lines * MARGIN), job.most_lines or service.max_lines)
         if job.most_lines is not None:
             free = free[:capacity]  # the service's quota allows one batch at a time
-        batches = _divided(await self._held(job, plan, free, alone=alone), service, capacity)
+        batches = _divided(await self._affordable(job, plan, free, alone=alone), service, capacity)
         for number, lines in enumerate(batches, start=1):
             row = None
             try:
@@ -269,8 +269,8 @@ class Batching:
         job.failing_since = None
         return sum(map(len, batches))
 
-    async def _held(self, job: Job, plan: Plan, free: Sequence[str], *, alone: bool) -> list[BatchLine]:
-        """Hold what lines may cost; returns those that the limits of the run allow.
+    async def _affordable(self, job: Job, plan: Plan, free: Sequence[str], *, alone: bool) -> list[BatchLine]:
+        """Reserve what lines may cost; returns the lines that the limits of the run allow.
 
         If they leave out some, ``job.stop`` says why, and the job sends no more: lines cost much less than
         they may, so the rest would go into ever smaller batches, each of which may take a day. Unless the

@@ -57,7 +57,7 @@ QUOTA = "quota"
 
 @dataclass(slots=True)
 class Download:
-    """What came of a batch: answered ``items`` are stored, and removed.
+    """The results of a batch as they are read; an answered item is stored, and removed from ``items``.
 
     Of the others, ``failed`` are the keys of lines with an error, and ``refused`` those that are final, with
     the reason. ``costs`` are those of the answers, as far as they are known. ``ignored`` counts the lines of
@@ -74,7 +74,7 @@ class Download:
 
     @property
     def paid(self) -> list[str]:
-        """As many keys as there are unreadable lines, which they may be of."""
+        """Keys without an answer or error, one for each unreadable line: it may be any of theirs."""
         return [key for key in self.items if key not in self.failed][: self.unreadable]
 
     @property
@@ -245,7 +245,7 @@ class Collector:
         return len(items)
 
     async def _downloaded(self, job: Job, row: BatchRow, status: BatchStatus, download: Download) -> bool:
-        """Read the results, again if some of them cannot be; whether the service has sent them.
+        """Read the results, repeatedly if some are unreadable; returns whether the service sent them.
 
         Raises:
             PendingError: they are gone; or they are paid for and have not been readable for a while.
@@ -321,7 +321,7 @@ class Collector:
     async def _outcome(
         self, job: Job, row: BatchRow, item: BatchItem, reply: BatchReply
     ) -> Response | str | None:
-        """The response of a line; why it has none, or "" if it may be asked again. None is unreadable."""
+        """The response of a line, or the error; "" if it may be asked again, and None if it is unreadable."""
         request = Request(json.loads(item.prompt), item.repeat, item.seed)
         try:
             response = await job.model.response(reply.reply, request, row.formed)
@@ -357,7 +357,7 @@ class Collector:
 
 
 def _unreadable(row: BatchRow, status: BatchStatus, download: Download) -> int:
-    """The number of lines that a service has completed, of those that were neither answered nor failed.
+    """The number of completed lines that were neither answered nor failed: they cannot be read.
 
     Errors beyond those that it counts are among the lines that it counts as completed. Without any count, all
     lines of a batch that has ended are.

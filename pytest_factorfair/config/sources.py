@@ -245,7 +245,7 @@ def parsed(option: RunOption, setting: OptionValue) -> Any:  # noqa: C901, PLR09
     Raises:
         InputError: the value has the wrong form, or is outside the option's bounds.
     """
-    setting = _given(option, setting)
+    setting = _not_blank(option, setting)
     value, where = setting.value, setting.where
     match option.kind:
         case "text":
@@ -305,8 +305,8 @@ def parsed(option: RunOption, setting: OptionValue) -> Any:  # noqa: C901, PLR09
             return _number(option, setting)
 
 
-def _given(option: RunOption, setting: OptionValue) -> OptionValue:
-    """The setting, with the texts of a repeatable option as a list; a value or a part of it may not be blank.
+def _not_blank(option: RunOption, setting: OptionValue) -> OptionValue:
+    """Split the texts of a repeatable option, and reject a value that is blank or has a blank part.
 
     A blank gate would drop the gates of a source with lower precedence, and a blank checklist everything.
 

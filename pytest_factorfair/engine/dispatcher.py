@@ -498,7 +498,7 @@ class Dispatcher:
         self._pending.pop(key).set_result(outcome)
 
     def _give_up(self, keys: Iterable[str]) -> None:
-        """Release keys that will have no outcome; another process may be waiting for them."""
+        """Release keys that this process will not answer; another process may be waiting for them."""
         if released := list(keys):
             self._store.release(released)
             self._let_go(released)

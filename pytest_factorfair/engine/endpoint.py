@@ -337,7 +337,7 @@ class FirstReplies:
         self._examples: dict[str, Unusable] = {}
 
     async def add_stored(self, replies: Iterable[tuple[Query, Response]]) -> None:
-        """Count the stored replies of a case, after those of all cases before it."""
+        """Count the stored replies of a case, after the replies of earlier cases."""
         async with self._in_order:
             for query, response in replies:
                 self._stored = True

@@ -53,7 +53,7 @@ class AnswerReader:
     def __init__(self, run: Run, responses: Responses, own: ReadAnswer | None) -> None:
         self._run = run
         self._responses = responses
-        self._own = own
+        self._read_answer = own
         self._checklists = {checklist.name: checklist for checklist in run.checklists}
         self._parses = run.modality == "image"
         self._has_to_parse = False
@@ -91,7 +91,7 @@ class AnswerReader:
         answers = tuple(
             reading.answer(
                 exchange,
-                reading=own_reading(exchange, self._own),
+                reading=own_reading(exchange, self._read_answer),
                 answers=self._run.settings.answers,
                 language=assignment.checklist.language,
             )
@@ -152,7 +152,7 @@ class AnswerReader:
             self._parses = True
 
     def judge(self, model: Model, query: Query, response: Response) -> Unusable | None:
-        """Why a reply is of no use: nothing can be read in it, or it refuses a fact; None if it is of use.
+        """Why a reply cannot be used: it is unparsed, or refuses a question of fact; None if it can.
 
         Whom a picture shows only the detector knows, so any picture is of use.
         """
@@ -170,7 +170,7 @@ class AnswerReader:
         return Unusable(answer.reason, shown, remedy)
 
     def _first_answer(self, query: Query, language: Language, response: Response) -> Answer | None:
-        """The answer of one of the first replies; None if it cannot be judged here, but is of use."""
+        """The answer of one of the first replies; None if only the main thread can read it."""
         exchange = Exchange(query, "", response)
         if self._run.modality == "image":
             shown = response.finish == "stop" and (response.image is not None or bool(response.image_file))
@@ -179,7 +179,7 @@ class AnswerReader:
         if answer.outcome == "answered":
             return answer
         try:
-            own = own_reading(exchange, self._own)
+            own = own_reading(exchange, self._read_answer)
         except BaseException:  # noqa: BLE001  # whatever it is, the main thread meets it when it reads the case
             return None
         return answer if own is None else reading.answer(exchange, reading=own)

@@ -235,7 +235,7 @@ class Builder:
         return ModelsAndDetector(replicated, detector, fleet)
 
     def _rebuilds(self, detector: Detector) -> Callable[[], Detector] | None:
-        """What builds the detector on another machine; None for users' own and for those that ask a model."""
+        """What builds the detector on another machine; None if it is the user's or asks a model."""
         from pytest_factorfair import detection
         from pytest_factorfair.detection.vision import VisionDetector
 
@@ -253,7 +253,7 @@ def _published(checklists: Sequence[Checklist]) -> PublishedSetup:
 
 
 def _check_faces(settings: Settings, loaded: tuple[Checklist, ...], detector: Detector) -> None:
-    """Check that a benchmark that counts all faces of a picture gets them.
+    """Check that the detector returns all faces of a picture if a benchmark counts them.
 
     Raises:
         InputError: the detector gives at most one.

@@ -146,7 +146,7 @@ class Execution:
     def ask(
         self, queries: Iterable[tuple[str, Sequence[Query]]], meter: Meter
     ) -> Iterator[tuple[Exchange, ...]]:
-        """Ask models, by spec, queries besides those of the cases; yield the exchanges of each sequence.
+        """Ask queries that belong to no item, by the spec of the model; yield the exchanges of each sequence.
 
         Raises:
             PendingError, InputError, BudgetError, FatalModelError, StoreError: see ``fetch_batches``.
@@ -225,7 +225,7 @@ class Execution:
         return WorkerOutput(*self.account.own_usage, responses.rescued, responses.trouble, str(pending or ""))
 
     def add_worker(self, worker: WorkerOutput) -> None:
-        """Add the usage and the troubles of a worker that ended to those of the run."""
+        """Add the usage of a worker that ended to that of the run, and what it could not store."""
         self.account.add_worker(worker.owner, worker.usage)
         self.responses.add_worker(worker.rescued, worker.trouble)
         if worker.pending:

@@ -104,7 +104,7 @@ class Run:
 
     @cached_property
     def to_ask(self) -> tuple[Assignment, ...]:
-        """The assignments of this run's shard, or all, or those selected.
+        """The selected assignments; before pytest has collected them, those of the shard, or all.
 
         Scores and gates always cover all assignments.
         """
@@ -152,7 +152,7 @@ class Run:
         return self.tabulate(())
 
     def tabulate(self, records: Sequence[Record]) -> tuple[Counts, ...]:
-        """The counts of these records, model by model as the user named them; without copies of answers."""
+        """The counts of these records by model, in the user's order; repeated answers do not count."""
         from pytest_factorfair.runs.tabulating import tabulate
 
         return tabulate(records, self.cases, models=self.models, sampling=self.sampling)
@@ -176,17 +176,17 @@ class Run:
         return self.detector if isinstance(self.detector, VisionDetector) else None
 
     def price(self, model: Model) -> Price | None:
-        """The price of a model's answers, from the user or else the model; None if unknown."""
+        """The price of a model's answers, as the user gave it or the model knows it; None if unknown."""
         if self.looking is not None and model is self.looking.model:
             return self.looking.price
         return self.given_price or prices.of(model)
 
     def batch_price(self, model: Model) -> Price | None:
-        """The price of a model's answers by batch: the user's, or the model's; that of calls if unknown."""
+        """The price of a model's answers by batch; if it is unknown, the price of single calls."""
         return self.given_price or getattr(model, "batch_price", None) or self.price(model)
 
     def other_modes(self, model: object) -> tuple[AnswerMode, ...]:
-        """The answer modes besides that of the run in which a model could return a letter alone."""
+        """Other answer modes in which the model could return a letter alone."""
         return tuple(mode for mode in getattr(model, "modes", ()) if mode != self.settings.answers)
 
     @property

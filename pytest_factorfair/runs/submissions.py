@@ -213,8 +213,8 @@ class Connections:
     def per_endpoint(self) -> int:
         """Calls in flight to one endpoint: no more than this process may open files for."""
         if (files_left := self._opened.left) is None:
-            return self._wanted
-        return max(1, min(self._wanted, (files_left - self._spare_files) // self._endpoints))
+            return self._requested
+        return max(1, min(self._requested, (files_left - self._spare_files) // self._endpoints))
 
     def note(self, workers: int) -> str:
         """What the user can do if files limit the connections of this many workers; "" if they do not.
@@ -222,12 +222,12 @@ class Connections:
         The number in use is about right with workers, some of which have more files open than this process.
         """
         processes = max(1, workers)
-        wanted_per_process = self._wanted // processes
+        wanted_per_process = self._requested // processes
         if self.per_endpoint >= wanted_per_process:
             return ""
         needed = wanted_per_process * self._endpoints + self._spare_files
         return (
-            f"{self._wanted:,} connections would need more than the {self._opened.limit:,} files that a "
+            f"{self._requested:,} connections would need more than the {self._opened.limit:,} files that a "
             f"process may open: {'about ' if workers else ''}{processes * self.per_endpoint:,} are used; "
             f"ulimit -n {needed + process.FEW} allows all"
         )
@@ -240,12 +240,12 @@ class Connections:
     @property
     def _opened(self) -> process.OpenFiles:
         if self._files is None:
-            self._files = process.OpenFiles(self._wanted * self._endpoints + self._spare_files)
+            self._files = process.OpenFiles(self._requested * self._endpoints + self._spare_files)
         return self._files
 
     @property
-    def _wanted(self) -> int:
-        """The connections wanted: as many as replicas take, unless the user limits them."""
+    def _requested(self) -> int:
+        """The connections to open if files allow: as many as replicas take, unless the user limits them."""
         run, settings = self._run, self._run.settings
         if run.cluster is None or "max-connections" in settings.origins:
             return settings.connections

@@ -127,7 +127,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
             declining=declined,
-            look=_look(run, [of.model for of in declined if of.mostly]),
+            look=_look(run, [share.model for share in declined if share.mostly]),
             metrics=metrics(benchmark for benchmark, _ in by_benchmark(counts)),
         ),
         plan=plan,
@@ -153,14 +153,14 @@ def _usage(execution: Execution, ledger: Ledger) -> Usage:
     )
 
 
-def _notes(execution: Execution, records: Sequence[Record], of_parts: Iterable[str]) -> Iterator[str]:
-    """Notes on what the run asks, then those ``of_parts`` of it, then notes on its records."""
+def _notes(execution: Execution, records: Sequence[Record], further: Iterable[str]) -> Iterator[str]:
+    """Notes on what the run asks, then ``further`` ones, then notes on its records."""
     run = execution.run
     yield from notices(run)
     yield from execution.missing_shards
     if run.settings.answers == "probabilities":
         yield PROBABILITIES
-    yield from of_parts
+    yield from further
     yield from copied(records, deterministic(run.models, records))
     yield from reading.notes(records)
     yield from other_models(run, records)
@@ -213,14 +213,14 @@ LOSSES: Mapping[ReportedOutcome, str] = {
 def _named_losses(
     run: Run, verdicts: Iterable[Verdict], records: Sequence[Record], declined: Iterable[Declining]
 ) -> Iterator[Verdict]:
-    """The verdicts; those that lost answers cause say how many answers of the model are lost, and how.
+    """The verdicts; where lost answers are the cause, the reason says how many were lost, and how.
 
     If most replies could not be parsed, they advise to ask in another way.
     """
     outcomes_by_model: dict[str, Counter[ReportedOutcome]] = {}
     for record in records:
         outcomes_by_model.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
-    neutral = {of.model: of.number for of in declined}  # refused, but not lost
+    neutral = {share.model: share.number for share in declined}  # refused, but not lost
     causes, steps = {}, {}
     for model, counts in outcomes_by_model.items():
         total = counts.total()
@@ -244,7 +244,7 @@ def _named_losses(
 
 
 def _spared(verdicts: Iterable[Verdict], spared: AbstractSet[str]) -> Iterator[Verdict]:
-    """The verdicts; undecided ones of a model that can no longer be released say how to decide them."""
+    """The verdicts; if no further look was taken because the model cannot be released, the reason says so."""
     for verdict in verdicts:
         if verdict.name in spared and verdict.explanation is not None:
             step = f"to settle this gate, too, set {AFTER_FAIL}: it asks for more answers"

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkerInput:
-    """The input of a worker, which resolves no settings and reads no files, because those may have changed.
+    """All that a worker is started with: it resolves no settings and reads no files, which may have changed.
 
     ``session`` is the controller's name in the account of the run.
     """

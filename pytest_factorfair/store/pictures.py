@@ -61,7 +61,7 @@ def file_of(image: bytes) -> str:
     return f"{digest[:2]}/{digest}.{ending}"
 
 
-def kept(response: Response) -> Response:
+def without_bytes(response: Response) -> Response:
     """Replace the bytes of a response's picture by its file name.
 
     Raises:
@@ -157,7 +157,7 @@ class Pictures(ABC):
             ahead.extend(self._threads.submit(self.read, file) for file in islice(remaining_files, 1))
 
     def lost(self, pictures: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-        """The pictures, of those with a name and size, that are missing or have another size; none is read.
+        """The pictures, by name and size, that are missing or have another size; no picture is read.
 
         An empty name, from a response without a picture, is never lost.
         """
@@ -176,7 +176,7 @@ class Pictures(ABC):
         *,
         link: bool,  # noqa: ARG002  # only folders can link
     ) -> None:
-        """Copy pictures from another storage; ``lines`` are as in a manifest, and name them by ``file``.
+        """Copy the pictures that these lines of a manifest name from another storage.
 
         With ``link``, files on the same disk become hard links, which need no space and no reading.
 

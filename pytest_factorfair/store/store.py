@@ -48,19 +48,19 @@ CHUNK = 500  # keys per statement, below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
 _LOCATION, _MARK = "pictures", "pictures_mark"  # the storage of pictures that the user named, and its mark
 
-_AMONG = RESPONSES.c.key.in_(bindparam("keys", expanding=True))
+_WITH_KEYS = RESPONSES.c.key.in_(bindparam("keys", expanding=True))
 _FILE = RESPONSES.c.picture, RESPONSES.c.picture_size
 _READ = select(RESPONSES.c.key, RESPONSES.c.body, *_FILE)
-_SAID = select(RESPONSES.c.key, RESPONSES.c.prompt, RESPONSES.c.body).where(_AMONG)
+_TEXTS = select(RESPONSES.c.key, RESPONSES.c.prompt, RESPONSES.c.body).where(_WITH_KEYS)
 _BATCHED = select(BATCH_ITEMS.c.key).where(BATCH_ITEMS.c.key.in_(bindparam("keys", expanding=True)))
-_SPAN = select(func.min(RESPONSES.c.created), func.max(RESPONSES.c.created)).where(_AMONG)
-_THERE = select(RESPONSES.c.key).where(_AMONG)
-_ANY = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
+_SPAN = select(func.min(RESPONSES.c.created), func.max(RESPONSES.c.created)).where(_WITH_KEYS)
+_STORED_KEYS = select(RESPONSES.c.key).where(_WITH_KEYS)
+_ANY_REUSABLE = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
 _COUNT = select(func.count(), *_FILE).group_by(*_FILE)
-_PICTURED = select(RESPONSES.c.key).where(RESPONSES.c.picture != "").limit(1)
-_OPEN_BATCH = select(BATCHES.c.name).where(BATCHES.c.state != COLLECTED).limit(1)
-_SHARD = select(SHARDS.c.number).limit(1)
-_LOST = update(RESPONSES).where(RESPONSES.c.key.in_(bindparam("keys", expanding=True))).values(reusable=False)
+_ANY_PICTURE = select(RESPONSES.c.key).where(RESPONSES.c.picture != "").limit(1)
+_ANY_OPEN_BATCH = select(BATCHES.c.name).where(BATCHES.c.state != COLLECTED).limit(1)
+_ANY_SHARD = select(SHARDS.c.number).limit(1)
+_MARK_LOST = update(RESPONSES).where(_WITH_KEYS).values(reusable=False)
 
 
 class Store:
@@ -100,12 +100,12 @@ class Store:
         self._read_only = writable is not None
         self._writable = writable or (lambda: database)
         self._writer = Writer(database, location, lambda: self.pictures, self.outage, rescue)
-        usable = _AMONG & RESPONSES.c.reusable
+        usable = _WITH_KEYS & RESPONSES.c.reusable
         if since:
             usable &= RESPONSES.c.created >= literal_column(f"'{datetime.fromisoformat(since).isoformat()}'")
-        self._read, self._said, self._count, self._span, self._there, self._batched = (
-            Lookup(statement, database.dialect)
-            for statement in (_READ.where(usable), _SAID, _COUNT.where(usable), _SPAN, _THERE, _BATCHED)
+        statements = _READ.where(usable), _TEXTS, _COUNT.where(usable), _SPAN, _STORED_KEYS, _BATCHED
+        self._read, self._texts, self._count, self._span, self._stored_keys, self._batched = (
+            Lookup(statement, database.dialect) for statement in statements
         )
 
     @classmethod
@@ -185,9 +185,9 @@ class Store:
 
         def rows(connection: sqlalchemy.Connection) -> Rows:
             has_table = inspect(connection).has_table(BATCHES.name)  # stores of earlier versions lack it
-            return connection.execute(_OPEN_BATCH).all() if has_table else ()
+            return connection.execute(_ANY_OPEN_BATCH).all() if has_table else ()
 
-        return bool(self._found(rows))
+        return bool(self._query(rows))
 
     @cached_property
     def detections(self) -> Detections:
@@ -197,14 +197,14 @@ class Store:
         return Detections(self.database, self.location, self.pictures, self.outage, writable=self._writable)
 
     @property
-    def away(self) -> bool:
+    def unavailable(self) -> bool:
         """Whether it fails, or does not answer, and may come back."""
-        return self.outage.away and not self.outage.gone
+        return self.outage.ongoing and not self.outage.given_up
 
     @property
-    def gone(self) -> bool:
+    def given_up(self) -> bool:
         """Whether it was away for longer than anybody waits."""
-        return self.outage.gone
+        return self.outage.given_up
 
     def take_up(self) -> int:
         """Store the responses that earlier runs rescued, and return their number.
@@ -230,13 +230,13 @@ class Store:
         try:
             self.verify()
             for chunk in _unique_chunks(self._rescue.remembered):
-                stored_keys = {key for (key,) in self._found(partial(self._there.rows, keys=chunk))}
+                stored_keys = {key for (key,) in self._query(partial(self._stored_keys.rows, keys=chunk))}
                 lost += [key for key in chunk if key not in stored_keys]
             if lost:
                 deleted = plural(len(lost), "response")
                 why = f"{self.location}: {deleted} of this run were deleted from the store"
         except StoreError as error:
-            if not self.outage.gone:
+            if not self.outage.given_up:
                 lost, why = list(self._rescue.remembered), str(error)
         try:
             self._rescue.recall(lost)
@@ -257,7 +257,7 @@ class Store:
             return ""
         mark = self.pictures.check()
         picture_entries = opening.entries(self.database, _LOCATION, _MARK)
-        if not picture_entries and self._found(lambda connection: connection.execute(_PICTURED).all()):
+        if not picture_entries and self._query(lambda connection: connection.execute(_ANY_PICTURE).all()):
             raise StoreError(
                 f"{self.location}: its pictures are beside it, not in {self.pictures.location}; copy both: "
                 f"factorfair merge OUT {self.location} --pictures={self.pictures.location}"
@@ -298,7 +298,7 @@ class Store:
         """
         responses: dict[str, Response] = {}
         for chunk in _unique_chunks(keys):
-            rows = self._found(partial(self._read.rows, keys=chunk))
+            rows = self._query(partial(self._read.rows, keys=chunk))
             lost = self._lost((file, size) for _, _, file, size in rows)
             for key, body, *picture in rows:
                 if tuple(picture) not in lost:
@@ -315,7 +315,7 @@ class Store:
         stored = {
             key: call_texts(prompt, body, key=key, location=self.location)
             for chunk in _unique_chunks(requested_keys)
-            for key, prompt, body in self._found(partial(self._said.rows, keys=chunk))
+            for key, prompt, body in self._query(partial(self._texts.rows, keys=chunk))
         }
         return stored | self.remembered(key for key in requested_keys if key not in stored)
 
@@ -333,7 +333,7 @@ class Store:
         """
         count = 0
         for chunk in _unique_chunks(keys):
-            rows = self._found(partial(self._count.rows, keys=chunk))
+            rows = self._query(partial(self._count.rows, keys=chunk))
             lost = self._lost((file, size) for _, file, size in rows)
             count += sum(number for number, *picture in rows if tuple(picture) not in lost)
         return count
@@ -347,7 +347,7 @@ class Store:
         spans = [
             span
             for chunk in _unique_chunks(keys)
-            for span in self._found(partial(self._span.rows, keys=chunk))
+            for span in self._query(partial(self._span.rows, keys=chunk))
             if span[0]
         ]
         return (min(earliest for earliest, _ in spans), max(latest for _, latest in spans)) if spans else None
@@ -359,7 +359,7 @@ class Store:
         Raises:
             StoreError: the store cannot be read.
         """
-        return not self._found(lambda connection: connection.execute(_ANY).all())
+        return not self._query(lambda connection: connection.execute(_ANY_REUSABLE).all())
 
     def draft(  # noqa: PLR0913  # as many as there are columns
         self,
@@ -382,9 +382,9 @@ class Store:
         """
         light, picture = response, None
         if response.image is not None or response.image_file:
-            from pytest_factorfair.store.pictures import Picture, kept
+            from pytest_factorfair.store.pictures import Picture, without_bytes
 
-            light = kept(response)
+            light = without_bytes(response)
         row = to_row(key, light, origin, prompt=prompt, repeat=repeat, seed=seed)
         if response.image is not None:
             row["picture_size"] = len(response.image)
@@ -426,11 +426,11 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
         """
-        if not self._found(lambda connection: connection.execute(_SHARD).all()):
+        if not self._query(lambda connection: connection.execute(_ANY_SHARD).all()):
             return ()
         from pytest_factorfair.store.sharing.shards import entered
 
-        rows = self._found(lambda connection: entered(connection, self.location))
+        rows = self._query(lambda connection: entered(connection, self.location))
         last: dict[str, str] = {}
         for row in rows:
             last[row.run] = max(row.began, last.get(row.run, ""))
@@ -484,7 +484,7 @@ class Store:
             missing = self._lost((file, size) for _, _, file, size in rows)
             lost = {key for key, _, *picture in rows if tuple(picture) in missing}
             if lost:  # rows without their pictures may be replaced
-                connection.execute(_LOST, {"keys": sorted(lost)})
+                connection.execute(_MARK_LOST, {"keys": sorted(lost)})
             stored |= {
                 key: from_body(body, key=key, location=self.location)
                 for key, body, *_ in rows
@@ -507,7 +507,7 @@ class Store:
         named = [picture for picture in pictures if picture[0]]
         return self.pictures.lost(named) if named else set()
 
-    def _found(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
+    def _query(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
         return read(self.outage, self.database, self.location, ask)
 
 

@@ -32,7 +32,7 @@ EXCLUDING = ", excluding reasoning"
 
 
 class Lengths:
-    """The expected length of answers: the mean of the model's stored ones, otherwise that of the format."""
+    """The expected length of answers: the mean of the model's stored answers, else the format's."""
 
     def __init__(self, run: Run, store: Store | None) -> None:
         self._run = run
@@ -47,7 +47,7 @@ class Lengths:
         return round(answers * mean.tokens + reasons * (TOKENS_PER_REASON + mean.reasoning))
 
     def basis(self, specs: Iterable[str], mode: AnswerMode) -> str:
-        """What to add to a number of tokens: that it excludes reasoning, or how much of it is; else ""."""
+        """A remark on a number of tokens: whether it excludes reasoning, or how much of it is reasoning."""
         means = {spec: self._mean(spec, mode) for spec in specs}
         if mode != "probabilities" and any(
             mean is None and getattr(self._run.models[spec], "may_reason", False)
@@ -131,12 +131,12 @@ class Outlook:
 
     @property
     def probes(self) -> int:
-        """Calls with which each process tests the services of models before it asks them for letters."""
+        """Calls with which each process tests whether services return letters, before it asks questions."""
         return sum(getattr(model, "probes", 0) for model in self.run.models.values()) if self.calls else 0
 
     @property
     def caveat(self) -> str:
-        """What to add to the cost: that it excludes reasoning, unless the model's stored answers show it."""
+        """That the cost excludes reasoning, unless stored answers show how much the model reasons."""
         if not self.cost or self.run.modality == "image":
             return ""
         basis = self.lengths.basis(self.run.models, self.run.settings.answers)

@@ -56,7 +56,7 @@ def take_up(files: Iterable[Path], database: Engine, pictures: Pictures, *, loca
 def _rescued(
     path: Path, lines: Iterable[bytes], *, first_line: int, location: str
 ) -> tuple[dict[bool, list[dict[str, Any]]], list[Picture]]:
-    """The rows of rescued responses, by whether they replace stored ones, and the pictures.
+    """The rows in lines of a file, by whether they replace stored responses, and their pictures.
 
     Raises:
         StoreError: a line is damaged.

@@ -365,7 +365,8 @@ class Batching:
         if deadline is not None and self._limits.clock() + seconds >= deadline:
             raise pending(rows)
         if job.progress:
-            job.announce(f"{job.progress}, next look in {_rounded(seconds)}")
+            minutes = f"{seconds:.0f} s" if seconds < 2 * MINUTE else f"{seconds / MINUTE:.0f} min"
+            job.announce(f"{job.progress}, next look in {minutes}")
         await self._retry.sleep(seconds)
 
     def _rows(self, job: Job) -> list[BatchRow]:
@@ -393,7 +394,3 @@ def _divided(lines: Sequence[BatchLine], service: BatchService, capacity: int) -
         batches[-1].append(line)
         size += length
     return batches
-
-
-def _rounded(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 2 * MINUTE else f"{seconds / MINUTE:.0f} min"

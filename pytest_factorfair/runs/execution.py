@@ -195,17 +195,14 @@ class Execution:
         self.responses.recall(self.submissions.failure)
         if self.responses.opened and self.run.settings.shard is None:
             try:
-                self._add_shards()
+                if rows := self.store.shards():
+                    from pytest_factorfair.runs import shards
+
+                    of_run = shards.of_run(self.run, rows)
+                    self.shards_usage = shards.usage(of_run)
+                    self.missing_shards = tuple(shards.missing(of_run))
             except StoreError as error:
                 self.responses.trouble = self.responses.trouble or str(error)
-
-    def _add_shards(self) -> None:
-        if rows := self.store.shards():
-            from pytest_factorfair.runs import shards
-
-            of_run = shards.of_run(self.run, rows)
-            self.shards_usage = shards.usage(of_run)
-            self.missing_shards = tuple(shards.missing(of_run))
 
     def enter_shard(self, usage: Usage, *, finished: bool) -> None:
         """Enter the usage of this shard, for the run that judges all shards.

@@ -138,13 +138,17 @@ class Submissions:
         from pytest_factorfair.engine import Engine, Retry
 
         run, settings, limits = self._run, self._run.settings, self._account.limits
+        store = self._responses.store
+        # Otherwise the thread of the loop would import these: pytest rewrites the modules of a plugin as they
+        # are imported, and the parser of CPython 3.11 fails if two threads do so at once.
         if run.modality == "image":
-            # Otherwise a thread of the loop would import it: pytest rewrites the modules of a plugin as they
-            # are imported, and the parser of CPython 3.11 fails if two threads do so at once.
             import_module("pytest_factorfair.pictures.decode")
+            _ = store.pictures
+        if store.has_open_batches:
+            _ = store.batches
         retry = Retry(attempts=1 + settings.retries, patience=settings.patience)
         engine = Engine(
-            self._responses.store,
+            store,
             connections=self.connections.per_endpoint,
             reuse=settings.reuse if settings.folder is None else "only",
             limits=limits,

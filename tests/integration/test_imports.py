@@ -18,8 +18,9 @@ def pytest_sessionfinish():
 """
 
 
+@pytest.mark.parametrize(("workers", "process"), [("-pno:xdist", "controller"), ("-n1", "gw0")])
 def test_only_the_main_thread_imports_our_modules(
-    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, workers: str, process: str
 ) -> None:
     """pytest rewrites them while it imports them, which CPython 3.11 survives in one thread at a time.
 
@@ -29,12 +30,12 @@ def test_only_the_main_thread_imports_our_modules(
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("OPENAI_BASE_URL", stub.base_url)
     result = project.pytester.run(
-        sys.executable, *PYTEST, "-p", "no:xdist", "--factorfair-model=openai/gpt-image-1",
+        sys.executable, *PYTEST, workers, "--factorfair-model=openai/gpt-image-1",
         "--factorfair-model=sim:stereotyped", f"--factorfair-checklist={FEW_PORTRAITS}",
         "--factorfair-preset=smoke", "--factorfair-samples=images=1", "--factorfair-detector=sim",
     )  # fmt: skip
     result.stdout.fnmatch_lines(["report: *"])
-    assert (project.path / "imported-by-threads-of-controller").read_text() == ""
+    assert (project.path / f"imported-by-threads-of-{process}").read_text() == ""
 
 
 def imported(project: Project, process: str) -> set[str]:

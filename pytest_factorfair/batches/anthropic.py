@@ -82,8 +82,8 @@ class AnthropicBatches(HttpBatches):
         lines: int,
         keys: Collection[str],
     ) -> Sequence[BatchStatus] | None:
-        alike = [status async for status in self._list(since) if status.total == lines]
-        candidates = [status for status in alike if await self._may_have(status, keys)]
+        same_size = [status async for status in self._list(since) if status.total == lines]
+        candidates = [status for status in same_size if await self._may_have(status, keys)]
         return sorted(candidates, key=lambda status: status.created or 0)
 
     async def _may_have(self, status: BatchStatus, keys: Collection[str]) -> bool:

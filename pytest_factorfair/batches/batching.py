@@ -2,7 +2,7 @@
 
 The dispatcher then takes them from there. Each batch has a row in the store, which is written before and
 after every step that may be paid for (``store/batches.py``). So a process that is killed loses nothing: the
-next run reads the row, and goes on from there (``collecting.py``).
+next run reads the row, and goes on from there (``creating.py`` and ``collecting.py``).
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_factorfair.batches.collecting import Collector, Job
+from pytest_factorfair.batches.collecting import Collector
+from pytest_factorfair.batches.creating import Creator
 from pytest_factorfair.batches.holds import Holds
+from pytest_factorfair.batches.job import Job
 from pytest_factorfair.batches.protocol import BatchLine
 from pytest_factorfair.domain import Query, Request, Stop, plural
 from pytest_factorfair.errors import (
@@ -29,7 +31,8 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models.protocol import stored_name
-from pytest_factorfair.store import BatchItem, BatchRow, Origin, Step, Store, keys, pending
+from pytest_factorfair.store import Origin, Store, keys
+from pytest_factorfair.store.batches import BatchItem, BatchRow, Step, pending
 
 if TYPE_CHECKING:
     from pytest_factorfair.batches.protocol import BatchModel, BatchService
@@ -93,29 +96,30 @@ class Batching:
         self._price = price
         self._refresh = refresh
         self._holds = Holds(store, self._limits, self._retry, estimate)
-        self._collector = Collector(store, self._holds, self._retry)
+        self._creator = Creator(store, self._holds, self._retry)
+        self._collector = Collector(store, self._creator, self._holds, self._retry)
 
     def submit(
-        self, model: BatchModel, queries: Iterable[Query], plan: Plan, tell: Callable[[str], None]
+        self, model: BatchModel, queries: Iterable[Query], plan: Plan, announce: Callable[[str], None]
     ) -> Future[None]:
-        """Fetch the answers of batches to these queries into the store; ``tell`` is given lines to show.
+        """Fetch the answers of batches to these queries into the store; ``announce`` shows lines to the user.
 
         The future raises what ``fetch`` does. An error of the model ends the asking for good: its questions
         must not be asked one by one, at full price.
         """
 
-        async def brought() -> None:
+        async def fetched() -> None:
             try:
-                await self.fetch(model, tuple(queries), plan, tell)
+                await self.fetch(model, tuple(queries), plan, announce)
             except ModelError as error:
                 fatal = FatalModelError(str(error), cause=error.cause, billable=error.billable)
                 self._dispatcher.fail(fatal)
                 raise fatal from None
 
-        return self._engine.run(brought())
+        return self._engine.run(fetched())
 
     async def fetch(
-        self, model: BatchModel, queries: Sequence[Query], plan: Plan, tell: Callable[[str], None]
+        self, model: BatchModel, queries: Sequence[Query], plan: Plan, announce: Callable[[str], None]
     ) -> None:
         """Fetch the answers to these queries into the store; a few may be left to single calls.
 
@@ -127,7 +131,7 @@ class Batching:
         """
         names = keys(model.identity, queries)
         waiting = dict(zip(names, queries, strict=True))
-        job = Job(model, plan.services, plan.mode == "wait", tell, waiting)
+        job = Job(model, plan.services, plan.mode == "wait", announce, waiting)
         self._dispatcher.asked[id(model)] = model
         deadline = self._limits.deadline
         seconds = None if deadline is None else max(0.0, deadline - self._limits.clock())
@@ -143,22 +147,22 @@ class Batching:
             if self._refresh:
                 self._dispatcher.fresh |= set(names) - job.waiting.keys() - job.errors.keys()
         if job.waiting and plan.service is not None:
-            tell(f"factorfair: {plural(len(job.waiting), 'question')} asked one by one, at full price")
+            announce(f"factorfair: {plural(len(job.waiting), 'question')} asked one by one, at full price")
 
     async def _answer(self, job: Job, plan: Plan) -> None:
-        """Send and collect, until too little is left for a batch."""
+        """Send and collect batches until too few questions are left for one."""
         pause = FIRST_POLL
         while job.waiting:
-            if job.pause and job.patient:
+            if job.pause and job.waits:
                 await self._wait(job, (), job.pause)
             job.pause = 0.0
-            free, theirs = await self._claimed(job)
+            free, others_ask = await self._claimed(job)
             rows = self._rows(job)
             sendable = job.stop is None and _worthwhile(plan, free)
             untried = sendable and self._is_untried(job, plan)
             sent: int | None = 0
             try:
-                if sendable and not (untried or (job.most and rows)):
+                if sendable and not (untried or (job.most_lines and rows)):
                     sent = await self._send(job, plan, free, alone=not rows)
             finally:
                 await asyncio.wrap_future(self._store.release(free))
@@ -172,14 +176,14 @@ class Batching:
             if not rows and job.stop is not None and _worthwhile(plan, free):
                 self._limits.end(str(job.stop))
                 raise job.stop
-            if not (rows or theirs or _worthwhile(plan, free)):
+            if not (rows or others_ask or _worthwhile(plan, free)):
                 return
-            if not theirs and not job.patient:
+            if not others_ask and not job.waits:
                 raise pending(rows)
-            if rows and job.leads and not theirs and sent is not None:
+            if rows and job.collects_alone and not others_ask and sent is not None:
                 pause = await self._polled(job, rows, pause)
                 continue
-            await self._wait(job, rows, pause if rows or not theirs else BUSY)
+            await self._wait(job, rows, pause if rows or not others_ask else BUSY)
             pause = min(pause * SLOWER, LAST_POLL) if rows or sent is None else pause
 
     async def _polled(self, job: Job, rows: Sequence[BatchRow], pause: float) -> float:
@@ -196,7 +200,7 @@ class Batching:
                 return pause
 
     async def _claimed(self, job: Job) -> tuple[list[str], bool]:
-        """Claim what no other process asks, and return it; also whether one does ask something."""
+        """Claim the keys that no other process asks; also return whether others ask some."""
         claim = await asyncio.wrap_future(self._store.claim(job.waiting, refresh=self._refresh))
         for key in claim.stored:
             del job.waiting[key]
@@ -231,19 +235,19 @@ class Batching:
                 del job.waiting[exchange.key]
         dropped = sorted({name for response in responses for name in response.dropped})
         refused = f"; not accepted: {', '.join(dropped)}" if dropped else ""
-        job.tell(f"factorfair: pilot: {plural(len(responses), 'answer')} at full price{refused}")
+        job.announce(f"factorfair: pilot: {plural(len(responses), 'answer')} at full price{refused}")
 
     async def _send(self, job: Job, plan: Plan, free: Sequence[str], *, alone: bool) -> int | None:
-        """Send as many keys as the limits of the run allow, in as many batches as those of the service need.
+        """Send as many keys as the limits of the run allow, in batches that the service accepts.
 
         Returns the number of lines, None if the service does not take all of them now.
         """
         service = plan.service
         assert service is not None  # noqa: S101  # otherwise no batch is worthwhile
-        capacity = min(int(service.max_lines * MARGIN), job.most or service.max_lines)
-        if job.most is not None:
+        capacity = min(int(service.max_lines * MARGIN), job.most_lines or service.max_lines)
+        if job.most_lines is not None:
             free = free[:capacity]  # the service's quota allows one batch at a time
-        batches = _divided(await self._held(job, plan, free, alone=alone), service, capacity)
+        batches = _divided(await self._affordable(job, plan, free, alone=alone), service, capacity)
         for number, lines in enumerate(batches, start=1):
             row = None
             try:
@@ -261,12 +265,12 @@ class Batching:
             else:
                 worth = f" (at most ${row.held:,.2f})" if row.held else ""
                 message = f"batch {number} of {len(batches)}: {questions} submitted to {service.name}{worth}"
-            job.tell(f"factorfair: {message}")
-        job.failing = None
+            job.announce(f"factorfair: {message}")
+        job.failing_since = None
         return sum(map(len, batches))
 
-    async def _held(self, job: Job, plan: Plan, free: Sequence[str], *, alone: bool) -> list[BatchLine]:
-        """Hold what lines may cost; returns those that the limits of the run allow.
+    async def _affordable(self, job: Job, plan: Plan, free: Sequence[str], *, alone: bool) -> list[BatchLine]:
+        """Reserve what lines may cost; returns the lines that the limits of the run allow.
 
         If they leave out some, ``job.stop`` says why, and the job sends no more: lines cost much less than
         they may, so the rest would go into ever smaller batches, each of which may take a day. Unless the
@@ -330,24 +334,24 @@ class Batching:
         try:
             file_id = await service.upload(row.name, lines)
         except RetryableModelError as error:
-            await self._collector.discard(row)
-            self._collector.endure(job, error, "no batch was sent")
+            await self._creator.discard(row)
+            job.endure(error, "no batch was sent", self._retry)
             return None
         except (ModelError, InputError):
-            await self._collector.discard(row)
+            await self._creator.discard(row)
             raise
         row = replace(row, file_id=file_id or "")
         await asyncio.wrap_future(
             self._store.batches.update(row.name, file_id=row.file_id, state=Step.UPLOADED)
         )
-        return row if await self._collector.create(job, row, lines) else None
+        return row if await self._creator.create(job, row, lines) else None
 
     async def _out_of_time(self, job: Job) -> PendingError | BudgetError:
         """The error of a run whose minutes are used up; batches that were not being created are given up."""
         for row in self._rows(job):
             is_sent = row.state not in (Step.PLANNED, Step.UPLOADED)
             if not is_sent and await asyncio.wrap_future(self._store.batches.lead(row.name)):
-                await self._collector.discard(row)
+                await self._creator.discard(row)
         rows = self._rows(job)
         return pending(rows) if rows else BudgetError(self._limits.ceilings.out_of_time)
 
@@ -361,7 +365,8 @@ class Batching:
         if deadline is not None and self._limits.clock() + seconds >= deadline:
             raise pending(rows)
         if job.progress:
-            job.tell(f"{job.progress}, next look in {_rounded(seconds)}")
+            minutes = f"{seconds:.0f} s" if seconds < 2 * MINUTE else f"{seconds / MINUTE:.0f} min"
+            job.announce(f"{job.progress}, next look in {minutes}")
         await self._retry.sleep(seconds)
 
     def _rows(self, job: Job) -> list[BatchRow]:
@@ -389,7 +394,3 @@ def _divided(lines: Sequence[BatchLine], service: BatchService, capacity: int) -
         batches[-1].append(line)
         size += length
     return batches
-
-
-def _rounded(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 2 * MINUTE else f"{seconds / MINUTE:.0f} min"

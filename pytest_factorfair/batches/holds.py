@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.engine.limits import Limits
     from pytest_factorfair.engine.retry import Retry
     from pytest_factorfair.models.protocol import Model
-    from pytest_factorfair.store import BatchRow, Store
+    from pytest_factorfair.store import Store
+    from pytest_factorfair.store.batches import BatchRow
 
 
 class Holds:
@@ -29,7 +30,7 @@ class Holds:
         self._adopted: set[str] = set()
 
     async def take(self, model: Model, requests: Mapping[str, Request]) -> tuple[int, Delay | Stop | None]:
-        """Hold the most that lines can cost.
+        """Reserve the most that lines can cost.
 
         Returns how many of them may be sent, in their order, and why no more.
         """
@@ -87,7 +88,7 @@ class Holds:
                 self._limits.settle(entry._replace(in_flight=0, unreadable=1, batch_cost=entry.spent))
 
     def free(self, keys: Iterable[str], *, unsent: bool = False) -> None:
-        """Enter that lines cost nothing; ``unsent`` ones were no calls either."""
+        """Release the reservation of lines that cost nothing; ``unsent`` ones do not count as calls."""
         grants = [self._grants.pop(key) for key in keys if key in self._grants]
         calls = -1 if unsent else 0
         entries = (AccountEntry.unused(grant)._replace(calls=calls, in_flight=0) for grant in grants)

@@ -40,7 +40,7 @@ ABSENT = frozenset({UNKNOWN_PATH, "405", "501"})
 
 
 class HttpBatches(ABC):
-    """The batches under a ``path`` of one server; ``headers`` are those of every call."""
+    """The batches under a ``path`` of one server; every call has these ``headers``."""
 
     offline = False
     max_lines: int
@@ -211,7 +211,7 @@ class HttpBatches(ABC):
         return status
 
     def _unreadable(self, problem: str) -> RetryableModelError:
-        """The error for a reply that cannot be read; what it was to confirm may have happened."""
+        """The error for an unreadable reply: the service may have done what was asked."""
         return RetryableModelError(f"{self._model}: {problem}", cause=Cause("reply"))
 
     def _failure(self, reply: Reply) -> ModelError:

@@ -105,7 +105,7 @@ class BatchService(Protocol):
     def offline(self) -> bool: ...
 
     def encoded(self, line: BatchLine) -> bytes:
-        """The line as it is sent, with its line end.
+        """The request as one JSON line, newline included.
 
         Raises:
             InputError: the service's batches do not support a field of the body.

@@ -21,7 +21,7 @@ from pytest_factorfair.errors import InputError, ModelError
 from pytest_factorfair.runs.extensions import MODELS
 
 if TYPE_CHECKING:
-    from pytest_factorfair.store import BatchRow
+    from pytest_factorfair.store.batches import BatchRow
 
 
 def add(commands: Commands) -> None:
@@ -95,7 +95,7 @@ def run_forget(arguments: argparse.Namespace) -> None:
 
 
 def run_adopt(arguments: argparse.Namespace) -> None:
-    from pytest_factorfair.store import Step
+    from pytest_factorfair.store.batches import Step
 
     with opened(arguments.store, read_only=False) as store:
         row = store.batches.named(arguments.name)
@@ -107,7 +107,7 @@ def run_adopt(arguments: argparse.Namespace) -> None:
 
 def _may_exist(row: BatchRow) -> bool:
     """Whether the service may have the batch."""
-    from pytest_factorfair.store import Step
+    from pytest_factorfair.store.batches import Step
 
     return row.state not in (Step.PLANNED, Step.UPLOADED)
 

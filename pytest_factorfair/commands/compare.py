@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -122,7 +122,7 @@ def compare(
     """
     # Lazy: these import numpy and the scores, which `factorfair --help` does not need.
     from pytest_factorfair.domain import Board, Leaderboard
-    from pytest_factorfair.drawing.statements import declining, detector_lines
+    from pytest_factorfair.drawing.statements import detector_lines
     from pytest_factorfair.gates.comparison import boards
 
     reports = _read(paths)
@@ -160,13 +160,7 @@ def compare(
         notes.append(f"scores are estimated again, without bias; the reports use {runs[0].estimator}")
     if any(run.interval == "scenarios" for run in runs):
         notes.append("intervals and differences are those of these scenarios, not of scenarios in general")
-    silent = {
-        compared_model.name: of.share
-        for compared_model, entries in compared_models
-        for entry in entries[:1]
-        for of in declining(entry.summary.topics, ())
-        if of.mostly and of.model == entry.model
-    }
+    silent = dict(_mostly_declined(compared_models))
     notes += [
         f"{model} declined {share:.0%} of its judgements, which count as even choices: scores of judgements "
         "say little about it"
@@ -349,6 +343,20 @@ def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedMo
                     for checklist, scores in by_checklist.items()
                 ),
             )
+
+
+def _mostly_declined(
+    compared_models: Iterable[tuple[ComparedModel, tuple[Entry, ...]]],
+) -> Iterator[tuple[str, float]]:
+    """The models that declined most of their judgements, with the share."""
+    from pytest_factorfair.drawing.statements import declining
+
+    for compared_model, entries in compared_models:
+        if entries:
+            entry = entries[0]
+            for declined in declining(entry.summary.topics, ()):
+                if declined.mostly and declined.model == entry.model:
+                    yield compared_model.name, declined.share
 
 
 def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Iterator[Succession]:

@@ -129,7 +129,7 @@ def run_sample(arguments: argparse.Namespace) -> None:
 def _candidates(
     stack: ExitStack, sources: Sequence[str], selected_models: Sequence[str] | None
 ) -> dict[str, dict[str, Candidate]]:
-    """The pictures in the stores, by model and key; if reports are given, only those of their runs."""
+    """The stored pictures by model and key, restricted to the runs of the reports if there are any."""
     from pytest_factorfair.labelling.sample import Candidate
     from pytest_factorfair.reports import json_report
 

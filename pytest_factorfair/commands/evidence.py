@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_choice(arguments: argparse.Namespace, summary: Summary, path: str) -> None:
-    """Check that the report has the model that is exported, and is of a finished run unless any is accepted.
+    """Check that the report has the model to export, and that its run finished, unless that is waived.
 
     Raises:
         InputError: it names what to do.

@@ -15,7 +15,8 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.redaction import shown_url
 
 if TYPE_CHECKING:
-    from pytest_factorfair.store import ShardRow, Store
+    from pytest_factorfair.store import Store
+    from pytest_factorfair.store.sharing.shards import ShardRow
 
 
 def add(commands: Commands) -> None:

@@ -133,14 +133,14 @@ def _names(report: str, word: str, gates: Sequence[Mapping[str, Any]]) -> Iterat
 
 
 def _suggestion(name: str, ids: Sequence[str], subjects: Sequence[str]) -> str:
-    """A clause with the cases whose ids contain a name, or else with what is spelt alike."""
+    """A clause with cases whose ids contain the name, or with similar names."""
     containing = [case for case in ids if name.casefold() in case]
     if containing:
         beginnings = list(dict.fromkeys(map(_beginning, containing)))[:SUGGESTED]
         contain = "contains" if len(containing) == 1 else "contain"
         return f"; {len(containing):,} {contain} it, such as {listed(beginnings)}"
-    alike = nearest(name, {*map(_beginning, ids), *subjects}, listing=False)
-    return alike or nearest(name, {case.partition("-")[0] for case in ids})
+    similar = nearest(name, {*map(_beginning, ids), *subjects}, listing=False)
+    return similar or nearest(name, {case.partition("-")[0] for case in ids})
 
 
 def _beginning(case: str) -> str:

@@ -98,17 +98,6 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """A shard: one of the ``count`` parts of a run, numbered from 1."""
-
-    number: int
-    count: int
-
-    def __str__(self) -> str:
-        return f"shard {self.number} of {self.count}"
-
-
 SLURM_TASKS = "SLURM_ARRAY_TASK_COUNT"
 """Slurm's variable for the number of submitted tasks of an array, even if only some are submitted again."""
 
@@ -122,6 +111,51 @@ SCHEDULERS: Mapping[str, tuple[str, str, str]] = {
 By the variable of a job's index: the variable of the lowest index, its default, and the variable of the
 number of jobs.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard: one of the ``count`` parts of a run, numbered from 1."""
+
+    number: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"shard {self.number} of {self.count}"
+
+    @classmethod
+    def parsed(cls, setting: OptionValue, environment: Mapping[str, str]) -> Shard:
+        """Parse ``I/N``, or ``auto`` for the variables that a scheduler sets for each job.
+
+        Raises:
+            InputError: the setting is neither, or no scheduler says which shard this is.
+        """
+        index, separator, count = setting.value.partition("/")
+        base_index = "1"
+        if setting.value == "auto":
+            name = next((name for name in SCHEDULERS if environment.get(name)), None)
+            if name is None:
+                raise InputError(
+                    f"{setting.where}: auto finds none of {', '.join(SCHEDULERS)}; give I/N, such as 2/8"
+                )
+            base_variable, base_index, total = SCHEDULERS[name]
+            index, separator, count = environment[name], "/", environment.get(total, "")
+            base_index = environment.get(base_variable, base_index)
+            if not count:
+                raise InputError(f"{setting.where}: auto needs {total}, the number of shards, besides {name}")
+            if total == SLURM_TASKS and count == "1":
+                raise InputError(
+                    f"{setting.where}: auto finds a Slurm array of one task, such as one task of a larger "
+                    f"array that is submitted again; name its shard, such as {index}/8"
+                )
+        if not (separator and index.isdecimal() and count.isdecimal() and base_index.isdecimal()):
+            raise InputError(
+                f"{setting.where}: expected I/N, such as 2/8, or auto, got '{index}{separator}{count}'"
+            )
+        shard = cls(int(index) - int(base_index) + 1, int(count))
+        if not 1 <= shard.number <= shard.count:
+            raise InputError(f"{setting.where}: there is no {shard}; expected I/N with I from 1 to N")
+        return shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +298,7 @@ def resolve(
         "ceilings": Ceilings(*(values[f"max-{limit.name}"] for limit in fields(Ceilings))),
         "cluster": values["executor"],
         "replicas": values["replicas"] or Replicas(),
-        "shard": _shard(given_options["shard"], environment) if "shard" in given_options else None,
+        "shard": Shard.parsed(given_options["shard"], environment) if "shard" in given_options else None,
         "store": values["store"] or f"sqlite:///{root / DEFAULT_STORE}",
         "own_pictures": str(root / DEFAULT_PICTURES),
         "report": values["report"] or str(root / DEFAULT_REPORT),
@@ -332,33 +366,3 @@ def _gates(
         f"{where} and {preset.where}: preset {preset.value} is too small to judge a gate; "
         "take preset ci, or leave the gates out"
     )
-
-
-def _shard(setting: OptionValue, environment: Mapping[str, str]) -> Shard:
-    """Parse the shard: ``I/N``, or ``auto`` for the variables that a scheduler sets for each job."""
-    index, separator, count = setting.value.partition("/")
-    base_index = "1"
-    if setting.value == "auto":
-        name = next((name for name in SCHEDULERS if environment.get(name)), None)
-        if name is None:
-            raise InputError(
-                f"{setting.where}: auto finds none of {', '.join(SCHEDULERS)}; give I/N, such as 2/8"
-            )
-        base_variable, base_index, total = SCHEDULERS[name]
-        index, separator, count = environment[name], "/", environment.get(total, "")
-        base_index = environment.get(base_variable, base_index)
-        if not count:
-            raise InputError(f"{setting.where}: auto needs {total}, the number of shards, besides {name}")
-        if total == SLURM_TASKS and count == "1":
-            raise InputError(
-                f"{setting.where}: auto finds a Slurm array of one task, such as one task of a larger array "
-                f"that is submitted again; name its shard, such as {index}/8"
-            )
-    if not (separator and index.isdecimal() and count.isdecimal() and base_index.isdecimal()):
-        raise InputError(
-            f"{setting.where}: expected I/N, such as 2/8, or auto, got '{index}{separator}{count}'"
-        )
-    shard = Shard(int(index) - int(base_index) + 1, int(count))
-    if not 1 <= shard.number <= shard.count:
-        raise InputError(f"{setting.where}: there is no {shard}; expected I/N with I from 1 to N")
-    return shard

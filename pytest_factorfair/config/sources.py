@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 from pytest_factorfair.config.options import FILES, GATE, MODEL, OPTIONS, PREFIX, RunOption
 from pytest_factorfair.domain import Reuse
@@ -75,6 +75,30 @@ class Replicas:
     count: int | None = None
     gpus: float = 1.0
     detectors: int = 0
+
+    @classmethod
+    def parsed(cls, setting: OptionValue) -> Self:
+        """Parse N, gpus=F and detectors=M, in any order; gpus=0 requires N."""
+        text = str(setting.value) if type(setting.value) is int else _text(setting)
+        values: dict[str, float] = {}
+        for part in text.split(","):
+            name, equals, number = part.strip().rpartition("=")
+            name = name if equals else "count"
+            if name not in ("count", "gpus", "detectors") or name in values:
+                raise InputError(f"{setting.where}: expected N[,gpus=F][,detectors=M], got '{text}'")
+            try:
+                values[name] = float(number) if name == "gpus" else int(number)
+            except ValueError:
+                values[name] = -1
+            whole = name != "gpus" or values[name] <= 1 or values[name] % 1 == 0
+            if not (name == "count") <= values[name] < 10**6 or not whole:
+                raise InputError(
+                    f"{setting.where}: expected N[,gpus=F][,detectors=M] with whole numbers, N of at least "
+                    f"1, and F 0, a share or a whole number, got '{text}'"
+                )
+        if values.get("gpus") == 0 and "count" not in values:
+            raise InputError(f"{setting.where}: with gpus=0, give the number of replicas: N,gpus=0")
+        return cls(**values)  # type: ignore[arg-type]  # checked to be whole above
 
 
 def pyproject(root: Path) -> Mapping[str, OptionValue]:
@@ -221,7 +245,7 @@ def parsed(option: RunOption, setting: OptionValue) -> Any:  # noqa: C901, PLR09
     Raises:
         InputError: the value has the wrong form, or is outside the option's bounds.
     """
-    setting = _given(option, setting)
+    setting = _not_blank(option, setting)
     value, where = setting.value, setting.where
     match option.kind:
         case "text":
@@ -258,11 +282,15 @@ def parsed(option: RunOption, setting: OptionValue) -> Any:  # noqa: C901, PLR09
         case "executor":
             return _cluster(setting)
         case "replicas":
-            return _replicas(setting)
+            return Replicas.parsed(setting)
         case "reuse":
             return _reuse(setting)
         case "batch":
-            return _batch(setting)
+            text = _text(setting)
+            folder = text.removeprefix(FILES).strip()
+            if text not in ("wait", "leave") and (not text.startswith(FILES) or not folder):
+                raise InputError(f"{where}: expected wait, leave or files:DIR, got '{text}'")
+            return FILES + os.path.normpath(setting.folder / folder) if text.startswith(FILES) else text
         case "flag":
             word = str(value).lower()
             if word not in TRUE | FALSE:
@@ -277,8 +305,8 @@ def parsed(option: RunOption, setting: OptionValue) -> Any:  # noqa: C901, PLR09
             return _number(option, setting)
 
 
-def _given(option: RunOption, setting: OptionValue) -> OptionValue:
-    """The setting, with the texts of a repeatable option as a list; a value or a part of it may not be blank.
+def _not_blank(option: RunOption, setting: OptionValue) -> OptionValue:
+    """Split the texts of a repeatable option, and reject a value that is blank or has a blank part.
 
     A blank gate would drop the gates of a source with lower precedence, and a blank checklist everything.
 
@@ -328,17 +356,6 @@ def _reuse(setting: OptionValue) -> tuple[Reuse, float | None]:
         expected = "all, none, only, or an age such as 12h, 7d or 2w"
         raise InputError(f"{setting.where}: expected {expected}, got '{text}'")
     return "all", seconds
-
-
-def _batch(setting: OptionValue) -> str:
-    """Parse how services are asked by batch; the folder of files becomes absolute."""
-    text = _text(setting)
-    if text in ("wait", "leave"):
-        return text
-    folder = text.removeprefix(FILES).strip()
-    if not text.startswith(FILES) or not folder:
-        raise InputError(f"{setting.where}: expected wait, leave or files:DIR, got '{text}'")
-    return FILES + os.path.normpath(setting.folder / folder)
 
 
 def _pictures(setting: OptionValue) -> str:
@@ -392,30 +409,6 @@ def _cluster(setting: OptionValue) -> str | None:
     if not (text.startswith("ray:") and host and port.isdecimal() and int(port) < 2**16):
         raise InputError(f"{setting.where}: expected local, ray or ray:HOST:PORT, got '{text}'")
     return f"{host}:{port}"
-
-
-def _replicas(setting: OptionValue) -> Replicas:
-    """Parse replicas: N, gpus=F and detectors=M, in any order; gpus=0 requires N."""
-    text = str(setting.value) if type(setting.value) is int else _text(setting)
-    values: dict[str, float] = {}
-    for part in text.split(","):
-        name, equals, number = part.strip().rpartition("=")
-        name = name if equals else "count"
-        if name not in ("count", "gpus", "detectors") or name in values:
-            raise InputError(f"{setting.where}: expected N[,gpus=F][,detectors=M], got '{text}'")
-        try:
-            values[name] = float(number) if name == "gpus" else int(number)
-        except ValueError:
-            values[name] = -1
-        whole = name != "gpus" or values[name] <= 1 or values[name] % 1 == 0
-        if not (name == "count") <= values[name] < 10**6 or not whole:
-            raise InputError(
-                f"{setting.where}: expected N[,gpus=F][,detectors=M] with whole numbers, N of at least 1, "
-                f"and F 0, a share or a whole number, got '{text}'"
-            )
-    if values.get("gpus") == 0 and "count" not in values:
-        raise InputError(f"{setting.where}: with gpus=0, give the number of replicas: N,gpus=0")
-    return Replicas(**values)  # type: ignore[arg-type]  # checked to be whole above
 
 
 def _number(option: RunOption, setting: OptionValue) -> float:

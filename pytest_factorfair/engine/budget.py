@@ -26,7 +26,7 @@ from pytest_factorfair.store import Store
 Estimate = Callable[[Model, Request], float | None]
 """The most that a call may cost, in USD, before it is made; None if its price is unknown."""
 
-AWAY = 0.1
+RECHECK_STORE = 0.1
 """Seconds after which it is checked again whether the store takes answers."""
 
 RECHECK = 1.0
@@ -74,9 +74,9 @@ class Budget:
             return decision
 
     async def _asked(self, endpoint: str, estimate: float | None) -> Grant | Delay:
-        while self._store.away:  # no call is paid for if the store cannot take its answer
-            await self._retry.sleep(AWAY)
-        if self._store.gone:
+        while self._store.unavailable:  # no call is paid for if the store cannot take its answer
+            await self._retry.sleep(RECHECK_STORE)
+        if self._store.given_up:
             await asyncio.wrap_future(self._store.release(()))  # raises why
         if self._refused is not None:
             raise self._refused.with_traceback(None)

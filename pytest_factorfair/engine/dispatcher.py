@@ -30,7 +30,7 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.protocol import Model, stored_name
 from pytest_factorfair.redaction import concealed, secrets
-from pytest_factorfair.store import Origin, Store, Write, check, keys, pending
+from pytest_factorfair.store import Origin, Store, Write, check, keys
 
 T = TypeVar("T")
 Failure = FatalModelError | StoreError | PendingError
@@ -272,8 +272,8 @@ class Dispatcher:
                 self._resolve(key, Outcome(response, cached=True))
             queue.waiting.extend((key, waiting.pop(key)) for key in claim.claimed)
             self._start_tasks(queue)
-            if claim.batched and (rows := self._store.batches.holding(claim.batched)):
-                self.fail(pending(rows))
+            if claim.batched and (pending := self._store.batches.pending(claim.batched)) is not None:
+                self.fail(pending)
                 return
             if waiting:
                 await asyncio.sleep(POLL)
@@ -498,7 +498,7 @@ class Dispatcher:
         self._pending.pop(key).set_result(outcome)
 
     def _give_up(self, keys: Iterable[str]) -> None:
-        """Release keys that will have no outcome; another process may be waiting for them."""
+        """Release keys that this process will not answer; another process may be waiting for them."""
         if released := list(keys):
             self._store.release(released)
             self._let_go(released)

@@ -301,6 +301,7 @@ class Unusable(NamedTuple):
 
 
 Judge = Callable[[Model, Query, Response], Unusable | None]
+JudgeOf = Callable[[Query, Response], Judge | None]
 """Says whether a reply is of use to the run; called in the loop's thread, which must not import anything."""
 
 
@@ -311,7 +312,7 @@ class FirstReplies:
     (0: never), over all its processes. It ends after fewer if all were cut off before they began. A reply
     with words may be read although it is cut off: a base model never ends by itself.
 
-    ``judge`` returns what judges replies, once it is there, and ``ended`` whether the asking has ended.
+    ``judge`` returns what judges a reply, once it is there, and ``ended`` whether the asking has ended.
     """
 
     def __init__(
@@ -319,7 +320,7 @@ class FirstReplies:
         model: Model,
         limits: Limits,
         *,
-        judge: Callable[[], Judge | None],
+        judge: JudgeOf,
         ended: Callable[[], bool],
         most: int,
     ) -> None:
@@ -336,7 +337,7 @@ class FirstReplies:
         self._examples: dict[str, Unusable] = {}
 
     async def add_stored(self, replies: Iterable[tuple[Query, Response]]) -> None:
-        """Count the stored replies of a case, after those of all cases before it."""
+        """Count the stored replies of a case, after the replies of earlier cases."""
         async with self._in_order:
             for query, response in replies:
                 self._stored = True
@@ -352,7 +353,7 @@ class FirstReplies:
         if not self._most:
             self._usable = not self._is_cut_off
             return
-        while (judge := self._judge()) is None:  # the main thread sets it
+        while (judge := self._judge(query, response)) is None:  # the main thread imports it
             if self._ended():
                 return
             await asyncio.sleep(IMPORTING)

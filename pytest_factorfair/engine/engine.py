@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pytest_factorfair.domain import Exchange, Health, Query, Reuse
 from pytest_factorfair.engine.budget import Budget, Estimate
 from pytest_factorfair.engine.dispatcher import Counters, Dispatcher, Failure, PriceOf
-from pytest_factorfair.engine.endpoint import FirstReplies, Judge, Limiters
+from pytest_factorfair.engine.endpoint import FirstReplies, JudgeOf, Limiters
 from pytest_factorfair.engine.limits import Limits, LocalLimits
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.engine.retry import Retry
@@ -34,7 +34,7 @@ class Engine:
     which stored answers to take. ``limits`` are those of the run, and
     ``estimate`` is the most that a call may cost by its price list; without limits the engine is a run of its
     own. ``price`` is the price of a model's answers. If none of the ``first_replies`` of a model can be used,
-    the run ends; ``judge`` returns what judges them once it is there, see ``FirstReplies``.
+    the run ends; ``judge`` returns what judges one, see ``FirstReplies``.
     Methods may be called from any thread. The caller closes the store and the limits, after the engine.
 
     Raises:
@@ -52,7 +52,7 @@ class Engine:
         limits: Limits | None = None,
         estimate: Estimate = lambda _model, _request: None,
         price: PriceOf = prices.of,
-        judge: Callable[[], Judge | None] = lambda: None,
+        judge: JudgeOf = lambda _query, _response: None,
         first_replies: int = 0,
     ) -> None:
         if connections < 1:

@@ -24,7 +24,7 @@ class Limits(Protocol):
     """When the run has used up its minutes, by ``clock``."""
 
     def clock(self) -> float:
-        """Seconds since 1970, alike in all processes of the run, even if a host's clock is set."""
+        """Seconds since 1970, the same in all processes of the run, even if a host's clock is set."""
 
     def take(self, request: CallRequest) -> Decision | Future[Decision]:
         """Ask whether a call may start; a granted call is on the account before it is sent."""

@@ -246,7 +246,7 @@ def _parallel(function: object, name: str) -> int | None:
 
 
 def _version(function: object, origins: Iterable[object]) -> str:
-    """The version set by the user, else the hash of the function's source; "" if there is nothing to hash.
+    """The version that the user set, or the hash of the function's source; "" if it has none.
 
     The source is every file of the project that the modules of the function and of its ``origins`` import,
     and these modules. The code of a function without a file, as in a notebook, is hashed directly.

@@ -254,7 +254,7 @@ ALONE, AGAIN, AMONG = range(3)
 
 
 class Repetitions:
-    """Some questions, each asked alone, again, and among others: do the probabilities stay the same?
+    """Whether probabilities stay the same if a question is asked alone, again, and with others in flight.
 
     Servers compute several requests together, and reuse what they have computed of a prompt. Both change the
     order of additions and so the rounding errors, which a quantised model amplifies. The questions are the
@@ -268,7 +268,7 @@ class Repetitions:
         """The turns of the last round, in which questions are asked together, that nobody has taken."""
 
     def alone(self, request: Request) -> Turn | None:
-        """The next turn of the first two rounds, in which a call is alone; None after them."""
+        """The next call of the first two rounds, which have one call in flight; None after them."""
         question, is_repeated = divmod(len(self._replies), 2)
         if question >= QUESTIONS:
             return None

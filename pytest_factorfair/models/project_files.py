@@ -43,7 +43,7 @@ def contents(modules: Iterable[ModuleType]) -> dict[Path, bytes]:
 
 @lru_cache(maxsize=1024)  # a fixture may build its model anew for each test
 def _imported(source: bytes, package: str) -> tuple[str, ...]:
-    """All names in a source file's imports that may be modules, and the packages that contain them."""
+    """The names in a source file's imports that may be modules or packages."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):  # not the source of this interpreter

@@ -67,5 +67,5 @@ def deterministic(identity: Mapping[str, object], dropped: Collection[str] = ())
 
 
 def stored_name(model: Model) -> str:
-    """The name of a model in a store, whatever its parameters."""
+    """The name of a model in a store; it does not depend on parameters."""
     return str(model.identity.get("model", model.endpoint))

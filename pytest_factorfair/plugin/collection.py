@@ -133,7 +133,7 @@ def narrowed(config: pytest.Config) -> bool:
 
 
 def assignments_of(nodeids: Iterable[str], run: Run) -> Iterator[Assignment]:
-    """The assignments of items, whose parameter ids may contain those of other parameters."""
+    """The assignments of items; an item's parameter id may contain the ids of other parameters, too."""
     by_id = run.by_id
     for nodeid in nodeids:
         _, bracket, text = nodeid.partition("[")

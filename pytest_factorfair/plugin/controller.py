@@ -60,7 +60,7 @@ class Controller:
             raise pytest.UsageError(redacted(str(error))) from None
 
     def pytest_report_collectionfinish(self) -> list[str]:
-        """The size of a run that asks some of its cases; pytest calls this where it collected them itself."""
+        """The size of a run that asks some of its cases; pytest calls this unless workers collect."""
         return self.size()
 
     def size(self) -> list[str]:

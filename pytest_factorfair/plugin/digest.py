@@ -40,7 +40,7 @@ class Digest:
         self._replaced: dict[str, list[Any]] = {}
 
     def shorten(self, report: pytest.TestReport, record: Record | None) -> None:
-        """Note the cause of a failed case; its report keeps one line if another report has the rest.
+        """Note the cause of a failed case; all but the first report of a cause are cut to one line.
 
         The cause is the most frequent reason for lost answers or, if none is lost, the exception.
         """

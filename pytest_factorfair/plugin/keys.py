@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_factorfair.domain import Record, Usage
+
 if TYPE_CHECKING:
-    from pytest_factorfair.domain import Record, Usage
     from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.progress import Meter
-    from pytest_factorfair.runs.transport import ItemResult
 
 EXECUTION: pytest.StashKey[Execution] = pytest.StashKey()
 """On the config of every process that asks or judges; absent when the plugin is inert."""
@@ -26,6 +27,14 @@ USAGE: pytest.StashKey[Usage] = pytest.StashKey()
 
 ATTRIBUTE = "factorfair"
 """The attribute of a report with its item's result, and the key of a worker's order in ``workerinput``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """The result of one item: its record, if there is one, and the usage that is not on the run's account."""
+
+    record: Record | None
+    usage: Usage
 
 
 def attach(report: pytest.TestReport, result: ItemResult) -> None:

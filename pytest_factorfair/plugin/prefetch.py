@@ -37,7 +37,7 @@ class Prefetch:
         self._dry = dry(session.config)
         if not hasattr(session.config, "workerinput"):
             self._position = {item: position for position, item in enumerate(session.items)}
-            self._window = Window(self._submissions, [_wanted(item) for item in session.items])
+            self._window = Window(self._submissions, [_certain(item) for item in session.items])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -47,7 +47,7 @@ class Prefetch:
             self._window.advance(self._position[item])
             return
         for scheduled in (item, nextitem):
-            if scheduled is not None and (assignment := _wanted(scheduled)) is not None:
+            if scheduled is not None and (assignment := _certain(scheduled)) is not None:
                 self._submissions.prefetch(assignment)
 
 
@@ -65,7 +65,7 @@ class StoreWarmup:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         if not dry(session.config):
-            self.ask([assignment for item in session.items if (assignment := _wanted(item)) is not None])
+            self.ask([assignment for item in session.items if (assignment := _certain(item)) is not None])
 
     def ask_for_workers(self, selected: Iterable[Assignment]) -> None:
         """Ask these cases, unless they were asked before; the workers then take the answers from the store.
@@ -76,7 +76,7 @@ class StoreWarmup:
         """
         failure = self.ask(selected)
         reuse = self._execution.run.settings.reuse
-        if failure is not None and self._execution.batches.workers_reuse != reuse:
+        if failure is not None and self._execution.workers_reuse != reuse:
             raise pytest.Session.Interrupted(str(failure).partition(TO_DO)[0])
 
     def ask(self, selected: Iterable[Assignment]) -> FactorfairError | None:
@@ -99,8 +99,8 @@ class StoreWarmup:
         return None
 
 
-def _wanted(item: pytest.Item) -> Assignment | None:
-    """The assignment that an item is certain to ask, else None.
+def _certain(item: pytest.Item) -> Assignment | None:
+    """The assignment that an item is certain to ask; None if it may not ask.
 
     An item may not ask, its marks may skip it, or a conftest.py may override its model: then a prefetch could
     pay for something else.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,21 +15,18 @@ from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.errors import TO_DO, DetectorError, FatalModelError, InputError, StoreError
 from pytest_factorfair.plugin.asking import reader
-from pytest_factorfair.plugin.collection import assignments_of, dry, narrowed
-from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD, USAGE, attach
+from pytest_factorfair.plugin.collection import dry
+from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD, USAGE, ItemResult, attach
 from pytest_factorfair.plugin.prefetch import Prefetch, StoreWarmup
-from pytest_factorfair.plugin.xdist import ReportTransport, XdistHooks
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.runs import extensions, transport
+from pytest_factorfair.runs import extensions
 from pytest_factorfair.runs.composing import compose
 from pytest_factorfair.runs.execution import Execution
-from pytest_factorfair.runs.planning import lock, preflight
 from pytest_factorfair.runs.progress import Meter
 from pytest_factorfair.runs.run import Run
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Checklist
-    from pytest_factorfair.runs.planning.plan import Plan
 
 
 RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
@@ -60,10 +56,14 @@ def start(config: pytest.Config) -> None:
             workers = len(config.getoption("tx", None) or ())
             execution = Execution(run, workers=workers, read=reader(config))
             if run.settings.plan:
-                _show(config, execution)
+                from pytest_factorfair.plugin.plan import show
+
+                show(config, execution)
             else:
-                _control(config, execution)
+                _control(config, execution, workers)
         else:
+            from pytest_factorfair.runs import transport
+
             order = transport.unpack(transport.WorkerInput, workerinput[ATTRIBUTE])
             run = _run(config, order.settings, checklists=order.checklists)
             execution = Execution(run, session=order.session, read=reader(config))
@@ -131,28 +131,7 @@ def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
     return merged
 
 
-def _show(config: pytest.Config, execution: Execution) -> None:
-    """Register the plugin that only prints a plan."""
-    from pytest_factorfair.runs.conclusion import files
-    from pytest_factorfair.runs.planning import sizes
-    from pytest_factorfair.runs.planning.plan import Plan
-
-    run, resolved = execution.run, execution.run.settings
-    files(run, datetime.now(UTC))
-    preflight.check_report(resolved, make=False)
-    if resolved.reuse != "only":
-        preflight.check_prices(run)
-    sizes.check(run)  # here: a wrong gate is an error of usage
-    plan = Plan(execution.outlook, execution.store)
-    if resolved.locked is not None:
-        lock.check(run, resolved.locked)
-    if resolved.lock is not None:
-        plan.written = lock.write(run, resolved.lock)
-    showing = PlanPrinter(config, run, execution.header(sized=not narrowed(config)), plan)
-    config.pluginmanager.register(showing, "factorfair-showing")
-
-
-def _control(config: pytest.Config, execution: Execution) -> None:
+def _control(config: pytest.Config, execution: Execution, workers: int) -> None:
     """Register the plugins of the process that owns the terminal."""
     resolved = execution.run.settings
     if config.getoption("forked", default=False):  # of pytest-forked
@@ -173,42 +152,38 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")
-    warms = resolved.warm or (not dry(config) and execution.batches.needed)
+    warms = resolved.warm or (not dry(config) and execution.needs_batches)
     warm = StoreWarmup(execution, progress) if warms else None
     if warm is not None:
         config.pluginmanager.register(warm, "factorfair-warm")
-    if config.pluginmanager.hasplugin("xdist"):
+    if workers:
+        from pytest_factorfair.plugin.xdist import XdistHooks
+
         config.pluginmanager.register(XdistHooks(config, execution, controller, warm), "factorfair-xdist")
 
 
-class PlanPrinter:
-    """Registered instead of the controller: prints a plan, and no item runs."""
+class ReportTransport:
+    """Packs and unpacks results where plugins such as xdist serialize and deserialize reports."""
 
-    def __init__(self, config: pytest.Config, run: Run, header: list[str], plan: Plan) -> None:
-        self._run = run
-        self._header = header
-        self._plan = plan
-        # No worker may start: xdist reads these when it is configured, which is after us.
-        config.option.dist, config.option.tx = "no", []
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_to_serializable(
+        self,
+    ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+        serialized = yield
+        if serialized is not None and ATTRIBUTE in serialized:
+            from pytest_factorfair.runs import transport
 
-    def pytest_report_header(self) -> list[str]:
-        return self._header
+            serialized[ATTRIBUTE] = transport.pack(serialized[ATTRIBUTE])
+        return serialized
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Plan what is left if -k, -m, a path or another plugin leave cases out."""
-        run = self._run
-        selected = run.only(assignments_of((item.nodeid for item in session.items), run)).to_ask
-        if len(selected) != len(run.to_ask):
-            self._plan.select(selected)
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_from_serializable(self) -> Generator[None, object, object]:
+        report = yield
+        if isinstance(report, pytest.TestReport) and ATTRIBUTE in report.__dict__:
+            from pytest_factorfair.runs import transport
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self) -> bool:
-        return True
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        terminalreporter.write_sep("=", "factorfair: plan")
-        for line in self._plan.lines():
-            terminalreporter.write_line(line)
+            attach(report, transport.unpack(ItemResult, getattr(report, ATTRIBUTE)))
+        return report
 
 
 class RunCloser:
@@ -228,6 +203,8 @@ class RunCloser:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self._execution.close()
         if (output := getattr(session.config, "workeroutput", None)) is not None:
+            from pytest_factorfair.runs import transport
+
             output[ATTRIBUTE] = transport.pack(self._execution.worker_output())
 
 
@@ -237,7 +214,7 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     ``shouldstop`` is set here, in the process that ran the item: xdist forwards it to the controller.
     """
     if report.when == "call" and USAGE in item.stash:
-        result = transport.ItemResult(item.stash.get(RECORD, None), item.stash[USAGE])
+        result = ItemResult(item.stash.get(RECORD, None), item.stash[USAGE])
         attach(report, result)
         del item.stash[USAGE]  # a rerun reports only what it asked itself
         if RECORD in item.stash:

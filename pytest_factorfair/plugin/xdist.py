@@ -1,14 +1,14 @@
-"""pytest-xdist: settings for the workers, and the results of items from them."""
+"""pytest-xdist: settings for the workers, and what they used."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_factorfair.plugin.keys import ATTRIBUTE, attach
+from pytest_factorfair.plugin.keys import ATTRIBUTE
 from pytest_factorfair.runs import transport
 
 if TYPE_CHECKING:
@@ -17,26 +17,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.prefetch import StoreWarmup
     from pytest_factorfair.runs.execution import Execution
-
-
-class ReportTransport:
-    """Packs and unpacks results where xdist serializes and deserializes reports."""
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_report_to_serializable(
-        self,
-    ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
-        serialized = yield
-        if serialized is not None and ATTRIBUTE in serialized:
-            serialized[ATTRIBUTE] = transport.pack(serialized[ATTRIBUTE])
-        return serialized
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_report_from_serializable(self) -> Generator[None, object, object]:
-        report = yield
-        if isinstance(report, pytest.TestReport) and ATTRIBUTE in report.__dict__:
-            attach(report, transport.unpack(transport.ItemResult, getattr(report, ATTRIBUTE)))
-        return report
 
 
 class XdistHooks:
@@ -77,7 +57,7 @@ class XdistHooks:
     def pytest_configure_node(self, node: WorkerController) -> None:
         run = self._execution.run
         share = run.settings.connections // node.workerinput["workercount"]
-        reuse = self._execution.batches.workers_reuse
+        reuse = self._execution.workers_reuse
         settings = replace(run.settings, connections=share, reuse=reuse)
         order = transport.WorkerInput(settings, run.checklists, self._execution.account.session)
         node.workerinput[ATTRIBUTE] = transport.pack(order)

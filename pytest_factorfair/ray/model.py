@@ -15,7 +15,7 @@ from pytest_factorfair.models import prices
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.ray.cluster import Cluster
 from pytest_factorfair.ray.pool import Pool, Replica, ReplicaSpec
-from pytest_factorfair.store.pictures import Picture, kept, shared
+from pytest_factorfair.store.pictures import Picture, shared, without_bytes
 
 PARALLEL = 32
 """How many requests a replica takes at a time if its model sets no maximum."""
@@ -64,7 +64,7 @@ class PictureKeeper:
         image = response.image
 
         def keep() -> Response:
-            light = kept(response)
+            light = without_bytes(response)
             self._pictures.keep([Picture(light.image_file, image, {})])
             return light
 

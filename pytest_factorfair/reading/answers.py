@@ -48,18 +48,26 @@ def read(
     The requested ``direction`` of the statistic and the language help to interpret its words. A cut-off
     response is never an answer, even if it contains a letter, because the rest is unknown.
     """
+    reading = as_requested(response, options, answers)
+    if reading is not None:
+        return reading
+    from pytest_factorfair.reading.mentions import vocabulary
+    from pytest_factorfair.reading.text import read_text
+
+    return read_text(response.text, vocabulary(options, direction, language))
+
+
+def as_requested(
+    response: Response, options: tuple[Option, ...], answers: AnswerMode = "text"
+) -> Reading | None:
+    """The reading of a response that is cut off or exactly as requested; None if it has to be parsed."""
     if response.finish != "stop":
         return FINISHED[response.finish]
     letters = tuple([option.letter for option in options])
     if answers == "probabilities":
         return likeliest(response.text, letters)
     exact = _EXACT.fullmatch(response.text)
-    if exact and exact[1] in letters:
-        return answered(exact[1])
-    from pytest_factorfair.reading.mentions import vocabulary
-    from pytest_factorfair.reading.text import read_text
-
-    return read_text(response.text, vocabulary(options, direction, language))
+    return answered(exact[1]) if exact and exact[1] in letters else None
 
 
 NEGLIGIBLE = 0.005

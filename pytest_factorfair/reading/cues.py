@@ -62,7 +62,7 @@ class Cues:
         self._build_refusals()
 
     def plain(self, text: str) -> str:
-        """The text as the patterns expect it: without accents if the language treats them as optional."""
+        """The text for the patterns: without accents if they are optional in the language."""
         return without_accents(text) if self._words.accents == "optional" else text
 
     def listed(self, name: str) -> tuple[str, ...]:

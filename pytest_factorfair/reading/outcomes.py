@@ -176,13 +176,17 @@ def example(
 
     None if no answer is lost. ``modes`` are the answer modes in which the model could return a letter alone.
     """
-    gone = lost(answers)
-    if not gone:
+    lost_answers = lost(answers)
+    if not lost_answers:
         return None
-    ((outcome, reason), _), *_ = Counter((answer.outcome, answer.reason) for answer in gone).most_common(1)
+    ((outcome, reason), _), *_ = Counter(
+        (answer.outcome, answer.reason) for answer in lost_answers
+    ).most_common(1)
     if outcome == "error":
         return Example(reason, "", NOT_STORED if reuse == "only" else ASK_AGAIN)
-    query = next(answer.query for answer in gone if (answer.outcome, answer.reason) == (outcome, reason))
+    query = next(
+        answer.query for answer in lost_answers if (answer.outcome, answer.reason) == (outcome, reason)
+    )
     response = next(exchange.response for exchange in exchanges if exchange.query.id == query)
     reply = excerpt(response.text if response else "", QUOTED)
     return Example(reason, reply, remedy(reason, modes, worded=bool(reply)))

@@ -46,16 +46,17 @@ FACTS = "objective"
 class AnswerReader:
     """Reads the answers of a run: replies with the user's reader ``own`` or ours, pictures from the store.
 
-    Making one imports all that reads replies: ``judge`` is called in a thread that must not import anything.
+    ``judge`` and ``can_judge`` are called in a thread that must not import anything: the parser of replies is
+    imported by the main thread, in ``catch_up`` or as it reads the first reply that has to be parsed.
     """
 
     def __init__(self, run: Run, responses: Responses, own: ReadAnswer | None) -> None:
         self._run = run
         self._responses = responses
-        self._own = own
+        self._read_answer = own
         self._checklists = {checklist.name: checklist for checklist in run.checklists}
-        if run.modality == "text" and run.settings.answers != "probabilities":
-            import_module("pytest_factorfair.reading.text")
+        self._parses = run.modality == "image"
+        self._has_to_parse = False
 
     def record(
         self, assignment: Assignment, exchanges: Sequence[Exchange], *, detector: Detector | None
@@ -90,7 +91,7 @@ class AnswerReader:
         answers = tuple(
             reading.answer(
                 exchange,
-                reading=own_reading(exchange, self._own),
+                reading=own_reading(exchange, self._read_answer),
                 answers=self._run.settings.answers,
                 language=assignment.checklist.language,
             )
@@ -138,8 +139,20 @@ class AnswerReader:
         for exchange, file in zip(exchanges, files, strict=True):
             yield from reading.pictured(exchange, seen[file] if file else None, attributes, people)
 
+    def can_judge(self, query: Query, response: Response) -> bool:
+        """Whether all that reads a reply is imported; otherwise ``catch_up`` is going to import it."""
+        exact = self._parses or reading.as_requested(response, query.options, self._run.settings.answers)
+        self._has_to_parse |= not exact
+        return bool(exact)
+
+    def catch_up(self) -> None:
+        """Import the parser of replies if one has arrived that needs it."""
+        if self._has_to_parse and not self._parses:
+            import_module("pytest_factorfair.reading.text")
+            self._parses = True
+
     def judge(self, model: Model, query: Query, response: Response) -> Unusable | None:
-        """Why a reply is of no use: nothing can be read in it, or it refuses a fact; None if it is of use.
+        """Why a reply cannot be used: it is unparsed, or refuses a question of fact; None if it can.
 
         Whom a picture shows only the detector knows, so any picture is of use.
         """
@@ -157,7 +170,7 @@ class AnswerReader:
         return Unusable(answer.reason, shown, remedy)
 
     def _first_answer(self, query: Query, language: Language, response: Response) -> Answer | None:
-        """The answer of one of the first replies; None if it cannot be judged here, but is of use."""
+        """The answer of one of the first replies; None if only the main thread can read it."""
         exchange = Exchange(query, "", response)
         if self._run.modality == "image":
             shown = response.finish == "stop" and (response.image is not None or bool(response.image_file))
@@ -166,7 +179,7 @@ class AnswerReader:
         if answer.outcome == "answered":
             return answer
         try:
-            own = own_reading(exchange, self._own)
+            own = own_reading(exchange, self._read_answer)
         except BaseException:  # noqa: BLE001  # whatever it is, the main thread meets it when it reads the case
             return None
         return answer if own is None else reading.answer(exchange, reading=own)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import benchmarks, models
+from pytest_factorfair.benchmarks import benchmark_of
+from pytest_factorfair.benchmarks.asking import AS_WE_DO, PublishedSetup
 from pytest_factorfair.config.options import CHECKLISTS
 from pytest_factorfair.config.settings import TINY, Settings
 from pytest_factorfair.domain import Checklist, Sampling, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
-from pytest_factorfair.runs import batches
-from pytest_factorfair.runs.building import Builder
 from pytest_factorfair.runs.run import SIZES, Assignment, Run
+from pytest_factorfair.wings import Wing
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.detection import Factory as DetectorFactory
-    from pytest_factorfair.models import Factory
+    from pytest_factorfair.models import Factory, Model
+    from pytest_factorfair.ray.fleet import Fleet
 
 
 def compose(
@@ -55,7 +59,8 @@ def compose(
         assignments=_assign(settings, loaded, sampling),
         cluster=built.cluster,
     )
-    batches.check(run)
+    if settings.batch:
+        Wing.BATCHES.enter().check(run)
     return run
 
 
@@ -110,7 +115,7 @@ def _check_settings(settings: Settings, checklist: Checklist) -> None:
         raise InputError(f"{settings.where('samples')}: checklist '{checklist.name}' asks for {sizes}")
     if settings.answers != "text" and checklist.modality == "image":
         raise InputError(f"{settings.where('answers')}: a picture has no letters; leave the option out")
-    if settings.answers == "probabilities" and not benchmarks.benchmark_of(checklist).counts_probabilities:
+    if settings.answers == "probabilities" and not benchmark_of(checklist).counts_probabilities:
         raise InputError(
             f"{settings.where('answers')}: the benchmark of checklist '{checklist.name}' counts no "
             "probabilities; take text or json"
@@ -119,8 +124,136 @@ def _check_settings(settings: Settings, checklist: Checklist) -> None:
         raise InputError(f"{settings.where('replicas')}: text needs no detector; leave detectors= out")
 
 
+SIMULATED = "sim"
+"""The detector of simulated models' pictures, which need not be named."""
+
+
+class ModelsAndDetector(NamedTuple):
+    """The models by spec, the detector of pictures, and their replicas in a cluster."""
+
+    models: Mapping[str, Model]
+    detector: Detector | None
+    cluster: Fleet | None = None
+
+
+class Builder:
+    """Builds what a run asks; ``custom`` and ``detectors`` are the user's factories, by scheme or spec."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        checklists: tuple[Checklist, ...],
+        custom: Mapping[str, Factory],
+        detectors: Mapping[str, DetectorFactory],
+    ) -> None:
+        self._settings = settings
+        self._checklists = checklists
+        self._custom = custom
+        self._detectors = detectors
+        self._asking = settings.reuse != "only" and not settings.plan
+        self._published = _published(checklists) if settings.preset == "paper" else AS_WE_DO
+        self._build_model = partial(
+            models.build,
+            arguments={
+                name: value
+                for name, value in settings.model_arguments.items()
+                if name not in prices.ARGUMENTS
+            },
+            checklists=checklists,
+            answers=settings.answers,
+            asked=self._asking,
+            defaults=self._published.arguments,
+            folder=settings.folder,
+        )
+
+    def build(self) -> ModelsAndDetector:
+        """Build the models in the order in which they were named, then the detector.
+
+        Raises:
+            InputError: one cannot be built, and the store does not describe it either.
+            StoreError: the store of a replay cannot be read.
+        """
+        built = ModelsAndDetector(
+            {spec: self._model(spec) for spec in self._settings.models}, self._detector()
+        )
+        return built if self._settings.cluster is None or not self._asking else self._replicated(built)
+
+    def _model(self, spec: str) -> Model:
+        try:
+            return self._build_model(spec, custom=self._custom)
+        except InputError:  # no weights, no key, no such package
+            from pytest_factorfair.runs.stored import stored_model
+
+            if (stored := stored_model(self._settings, spec)) is None:
+                raise
+            return stored
+
+    def _detector(self) -> Detector | None:
+        """The detector of an image checklist; simulated models need none to be named."""
+        settings, spec, first_checklist = self._settings, self._settings.detector, self._checklists[0]
+        if first_checklist.modality == "text":
+            if spec is not None:
+                raise InputError(
+                    f"{settings.where('detector')} {spec}: a detector reads pictures, and the checklist "
+                    f"'{first_checklist.name}' is asked of language models; leave the option out"
+                )
+            return None
+        from pytest_factorfair import detection
+
+        if spec is None:
+            real = next((named for named in settings.models if not named.startswith("sim:")), None)
+            if real is not None:
+                raise InputError(
+                    f"model '{real}': its pictures need a detector; give "
+                    "--factorfair-detector fairface:FILE?faces=FILE"
+                )
+            spec = SIMULATED
+        try:
+            built = detection.build(
+                spec, custom=self._detectors, defaults=self._published.detector, asked=self._asking
+            )
+            for checklist in self._checklists:
+                simple = [attribute for attribute in checklist.attributes if not attribute.crossed]
+                detection.check(built, simple)
+        except InputError as error:  # no weights, no such package
+            from pytest_factorfair.runs.stored import stored_detector
+
+            return stored_detector(settings, spec, error)
+        return built
+
+    def _replicated(self, built: ModelsAndDetector) -> ModelsAndDetector:
+        """Leave the work to replicas in a cluster, where another machine can build the model or detector."""
+        settings, detector = self._settings, built.detector
+        fleet: Fleet = Wing.RAY.enter().Fleet(settings.cluster or "", settings.replicas)
+        replicated = {}
+        for spec, local in built.models.items():
+            rebuild = partial(self._build_model, spec, custom={})
+            replicable = models.replicable(spec, self._custom)
+            replicated[spec] = fleet.model(spec, local, rebuild if replicable else None)
+        if detector is not None and settings.replicas.detectors:
+            detector = fleet.detector(settings.detector or SIMULATED, detector, self._rebuilds(detector))
+        return ModelsAndDetector(replicated, detector, fleet)
+
+    def _rebuilds(self, detector: Detector) -> Callable[[], Detector] | None:
+        """What builds the detector on another machine; None if it is the user's or asks a model."""
+        from pytest_factorfair import detection
+        from pytest_factorfair.detection.vision import VisionDetector
+
+        spec = self._settings.detector or SIMULATED
+        asks_here = isinstance(detector, VisionDetector)  # its model is asked by this process's engine
+        if asks_here or {spec, spec.partition(":")[0]} & self._detectors.keys():
+            return None
+        return partial(detection.build, spec, custom={}, defaults=self._published.detector)
+
+
+def _published(checklists: Sequence[Checklist]) -> PublishedSetup:
+    """How the papers of these checklists made and read pictures; the first checklist takes precedence."""
+    arguments, detector = zip(*(benchmark_of(checklist).published for checklist in checklists), strict=True)
+    return PublishedSetup(dict(ChainMap(*arguments)), dict(ChainMap(*detector)))
+
+
 def _check_faces(settings: Settings, loaded: tuple[Checklist, ...], detector: Detector) -> None:
-    """Check that a benchmark that counts all faces of a picture gets them.
+    """Check that the detector returns all faces of a picture if a benchmark counts them.
 
     Raises:
         InputError: the detector gives at most one.
@@ -129,7 +262,7 @@ def _check_faces(settings: Settings, loaded: tuple[Checklist, ...], detector: De
 
     option = merging(detector)
     for checklist in loaded:
-        if option and benchmarks.benchmark_of(checklist).counts_every_face:
+        if option and benchmark_of(checklist).counts_every_face:
             raise InputError(
                 f"{settings.where('detector')}: checklist '{checklist.name}' counts every face of a picture; "
                 f"leave {option} out"

@@ -16,8 +16,6 @@ from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.runs.looks import Looks
-from pytest_factorfair.runs.planning import lock
-from pytest_factorfair.runs.reasons import ReasonCitations, explain
 from pytest_factorfair.runs.summary import illustrated, summarise
 from pytest_factorfair.wings import Wing
 
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from pytest_factorfair.domain import ReasonShare
     from pytest_factorfair.exports.tracking import TrackerResult
     from pytest_factorfair.runs.baseline import Baseline
     from pytest_factorfair.runs.execution import Execution
@@ -69,7 +68,7 @@ def files(run: Run, started: datetime) -> tuple[Baseline | None, tuple[Confusion
     if settings.baseline is not None:
         from pytest_factorfair.runs import baseline
 
-        former = baseline.of_run(run, settings.baseline, lock.fingerprint(run, started))
+        former = baseline.of_run(run, settings.baseline, run.fingerprint(started))
     errors: tuple[Confusion, ...] = ()
     if (table := settings.detector_errors) is not None:
         where = settings.where("detector-errors")
@@ -94,10 +93,11 @@ class Conclusion:
         self._start = start
         self._gates = run.gates
         self._baseline, self._errors = files(run, start.at)
-        self._plan = lock.terms(run)
+        self._plan = run.terms()
         self._looks = Looks(execution, ledger, meter, today=start.at.date())
         self._looks_result = self._looks.first()
-        self._citations = ReasonCitations()
+        self._reasons: tuple[ReasonShare, ...] = ()
+        self._reason_notes: tuple[str, ...] = ()
 
     def look_again(self) -> None:
         """Take further looks at undecided gates, once all cases are done."""
@@ -108,7 +108,10 @@ class Conclusion:
 
     def ask_for_reasons(self) -> None:
         """Ask the models for their reasons, after everything that is scored."""
-        self._citations = explain(self._execution, self._ledger, self._meter)
+        if self._run.explained:
+            from pytest_factorfair.runs.reasons import explain
+
+            self._reasons, self._reason_notes = explain(self._execution, self._ledger, self._meter)
 
     def write(self, incomplete: IncompleteRun | None) -> Result:
         """Judge, and write the reports, once the asking has ended; ``incomplete`` is why no gate is judged.
@@ -131,7 +134,8 @@ class Conclusion:
             baseline=self._baseline,
             errors=self._errors,
             looks=self._looks_result,
-            citations=self._citations,
+            reasons=self._reasons,
+            reason_notes=self._reason_notes,
             started=self._start.at,
             seconds=self._start.seconds,
         )

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from pytest_factorfair.domain import asked, plural
 from pytest_factorfair.errors import TO_DO, PendingError
 from pytest_factorfair.runs.ledger import RESUME, IncompleteRun, Ledger, StartTime
-from pytest_factorfair.runs.planning import lock
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record, Usage
@@ -62,6 +61,8 @@ class Driver:
 
             sizes.check(run)
         if settings.locked is not None:
+            from pytest_factorfair.runs.planning import lock
+
             lock.check(run, settings.locked)
         if any((settings.gates, settings.waivers, settings.baseline, settings.detector_errors, settings.log)):
             self._imported_conclusion()

@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import process
 from pytest_factorfair.domain import Usage, plural
 from pytest_factorfair.errors import PendingError, StoreError
-from pytest_factorfair.runs import shards, transport
 from pytest_factorfair.runs.account import Account
-from pytest_factorfair.runs.batches import Batches
 from pytest_factorfair.runs.planning import preflight
 from pytest_factorfair.runs.planning.outlook import Outlook
 from pytest_factorfair.runs.responses import Responses
 from pytest_factorfair.runs.submissions import Submissions
+from pytest_factorfair.wings import Wing
 
 if TYPE_CHECKING:
-    from pytest_factorfair.domain import Exchange, Query
+    from pytest_factorfair.batches.run import Sender
+    from pytest_factorfair.domain import Exchange, Query, Reuse
     from pytest_factorfair.runs.answering import ReadAnswer
     from pytest_factorfair.runs.progress import Meter
     from pytest_factorfair.runs.run import Assignment, Run
-    from pytest_factorfair.store import ShardRow, Store
+    from pytest_factorfair.runs.transport import WorkerOutput
+    from pytest_factorfair.store import Store
+    from pytest_factorfair.store.sharing.shards import ShardRow
 
 
 class Execution:
@@ -42,9 +44,10 @@ class Execution:
         self.responses = Responses(run.settings)
         self.account = Account(run.settings, self.responses, session=session, workers=workers)
         self.submissions = Submissions(run, self.responses, self.account, read=read)
-        self.batches = Batches(run, self.responses, self.submissions)
-        self.shards: tuple[ShardRow, ...] = ()
-        """The shards that this run judges together, known once it has stopped."""
+        self.shards_usage = Usage()
+        """What the shards that this run judges together have used, known once it has stopped."""
+        self.missing_shards: tuple[str, ...] = ()
+        """A note for each of these shards that is missing or unfinished."""
         self._workers = workers
         self._stopped = False
         self._pending: PendingError | None = None  # in one of its workers
@@ -98,9 +101,41 @@ class Execution:
             return
         self.account.begin()
         if settings.shard is not None:
+            from pytest_factorfair.runs import shards
+
             former = shards.begun(self.run, settings.shard, self.store)
             self._shard = replace(former, session=self.account.session)
             self.store.enter(self._shard).result()
+
+    @property
+    def needs_batches(self) -> bool:
+        """Whether batches are to be sent or collected: earlier runs may have left some."""
+        settings = self.run.settings
+        return settings.reuse != "only" and (bool(settings.batch) or self.store.has_open_batches)
+
+    @property
+    def workers_reuse(self) -> Reuse:
+        """The answers that workers take from the store, once this process has fetched those of batches."""
+        settings = self.run.settings
+        if not settings.batch:
+            return settings.reuse
+        return "all" if settings.folder is None else "only"
+
+    def fetch_batches(self, queries: Iterable[tuple[str, Sequence[Query]]], meter: Meter) -> None:
+        """Fetch the answers of batches to the queries of each model into the store.
+
+        Raises:
+            PendingError: batches are not done, and the run does not wait for them any longer.
+            InputError: the service has no batches, or the replies in a folder are wrong.
+            BudgetError, FatalModelError, StoreError: as for single calls.
+        """
+        if self.needs_batches:
+            self._sender.fetch(queries, meter)
+
+    @cached_property
+    def _sender(self) -> Sender:
+        sender: Sender = Wing.BATCHES.enter().Sender(self.run, self.submissions.engine, self.store)
+        return sender
 
     @property
     def pending(self) -> PendingError | None:
@@ -111,13 +146,13 @@ class Execution:
     def ask(
         self, queries: Iterable[tuple[str, Sequence[Query]]], meter: Meter
     ) -> Iterator[tuple[Exchange, ...]]:
-        """Ask models, by spec, queries besides those of the cases; yield the exchanges of each sequence.
+        """Ask queries that belong to no item, by the spec of the model; yield the exchanges of each sequence.
 
         Raises:
-            PendingError, InputError, BudgetError, FatalModelError, StoreError: see ``Batches.fetch``.
+            PendingError, InputError, BudgetError, FatalModelError, StoreError: see ``fetch_batches``.
         """
         asked = tuple(queries)
-        self.batches.fetch(asked, meter)
+        self.fetch_batches(asked, meter)
         submit = self.submissions.engine.submit
         under_way = [submit(self.run.models[spec], model_queries) for spec, model_queries in asked]
         for future in under_way:
@@ -129,10 +164,10 @@ class Execution:
         """Ask these cases in this process, and yield each with its exchanges, in their order.
 
         Raises:
-            PendingError, InputError, BudgetError, FatalModelError, StoreError: see ``Batches.fetch``.
+            PendingError, InputError, BudgetError, FatalModelError, StoreError: see ``fetch_batches``.
         """
         queries = ((assignment.model, self.run.queries(assignment)) for assignment in assignments)
-        self.batches.fetch(queries, meter)
+        self.fetch_batches(queries, meter)
         yield from self.submissions.ask(assignments, meter.tick)
 
     def cancellable(self) -> AbstractContextManager[None]:
@@ -160,7 +195,12 @@ class Execution:
         self.responses.recall(self.submissions.failure)
         if self.responses.opened and self.run.settings.shard is None:
             try:
-                self.shards = shards.of_run(self.run, self.store)
+                if rows := self.store.shards():
+                    from pytest_factorfair.runs import shards
+
+                    of_run = shards.of_run(self.run, rows)
+                    self.shards_usage = shards.usage(of_run)
+                    self.missing_shards = tuple(shards.missing(of_run))
             except StoreError as error:
                 self.responses.trouble = self.responses.trouble or str(error)
 
@@ -174,15 +214,15 @@ class Execution:
         updated = replace(row, usage=row.usage + usage, finished=finished, session="")
         self.store.enter(updated).result()
 
-    def worker_output(self) -> transport.WorkerOutput:
+    def worker_output(self) -> WorkerOutput:
         """The output that a worker sends to its controller when it ends."""
-        responses, pending = self.responses, self.pending
-        return transport.WorkerOutput(
-            *self.account.own_usage, responses.rescued, responses.trouble, str(pending or "")
-        )
+        from pytest_factorfair.runs.transport import WorkerOutput
 
-    def add_worker(self, worker: transport.WorkerOutput) -> None:
-        """Add the usage and the troubles of a worker that ended to those of the run."""
+        responses, pending = self.responses, self.pending
+        return WorkerOutput(*self.account.own_usage, responses.rescued, responses.trouble, str(pending or ""))
+
+    def add_worker(self, worker: WorkerOutput) -> None:
+        """Add the usage of a worker that ended to that of the run, and what it could not store."""
         self.account.add_worker(worker.owner, worker.usage)
         self.responses.add_worker(worker.rescued, worker.trouble)
         if worker.pending:

@@ -65,7 +65,7 @@ class Ledger:
         self._records[record.case] = record
 
     def spend(self, usage: Usage) -> None:
-        """Add the usage that an item reports (see ``transport.ItemResult``)."""
+        """Add the usage that an item reports (see ``plugin.keys.ItemResult``)."""
         self.usage += usage
 
     def select(self, cases: Iterable[CaseKey]) -> None:

@@ -35,7 +35,7 @@ AFTER_FAIL = "looks_after_fail = true"
 
 @dataclass(frozen=True, slots=True)
 class LooksResult:
-    """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes.
+    """How the looks ended: the level of the last look, the verdicts that earlier looks settled, and notes.
 
     ``obstacle`` is why undecided gates got no further look; ``spared`` are the names of those whose model
     can no longer be released. ``counts`` are those of all records; empty if they have to be counted.
@@ -58,7 +58,7 @@ class Extension(NamedTuple):
 
 
 def settle(rulings: Sequence[gating.Ruling], settled: dict[str, Verdict]) -> dict[TopicKey, float]:
-    """Add the verdicts that a look decides to those settled before.
+    """Add the verdicts that this look decides to ``settled``.
 
     Returns where to ask for more answers, with the factor by which they must grow for bounds.
     """
@@ -202,7 +202,7 @@ class Looks:
     def _obstacle(
         self, extensions: Sequence[Extension], to_ask: Sequence[Extension]
     ) -> gating.Obstacle | None:
-        """Why these extensions, of which ``to_ask`` have queries, cannot be asked; None if they can."""
+        """Why the extensions cannot be asked, None if they can; those in ``to_ask`` have queries."""
         if not extensions:
             return gating.Obstacle(
                 "the models that tests asked are not those of the command line, so that they are not asked "

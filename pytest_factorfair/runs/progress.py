@@ -123,7 +123,7 @@ class Meter:
         self._outcomes += record.reported_outcomes
 
     def progress(self) -> Progress:
-        """The current progress: recorded answers, or those of this process if it has more."""
+        """The current progress: recorded answers, or received ones if this process has received more."""
         answers, cached = self._answers, self._unaccounted.cached
         if (seen := self._submissions.counters) is not None:
             answers, cached = max(seen.done, answers), max(seen.cached, cached)

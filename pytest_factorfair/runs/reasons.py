@@ -76,8 +76,6 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> ReasonCita
     answered are asked about.
     """
     run = execution.run
-    if not run.explained:
-        return ReasonCitations()
     if ledger.missing:
         return ReasonCitations(notes=("no reasons: they are asked for once all cases are answered",))
     to_explain = [

@@ -49,7 +49,7 @@ class Responses:
     @property
     def store_unavailable(self) -> bool:
         """Whether nothing is asked because the store fails."""
-        return self._store is not None and self._store.outage.away
+        return self._store is not None and self._store.outage.ongoing
 
     def stop_waiting(self) -> None:
         """Wait no longer for a store that fails."""

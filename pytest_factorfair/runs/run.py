@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import heapq
+import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import benchmarks
@@ -18,11 +23,14 @@ from pytest_factorfair.domain import (
     Case,
     CaseKey,
     Checklist,
+    Fingerprint,
     Modality,
+    PlanTerms,
     Query,
     Sampling,
     asked,
 )
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
@@ -96,7 +104,7 @@ class Run:
 
     @cached_property
     def to_ask(self) -> tuple[Assignment, ...]:
-        """The assignments of this run's shard, or all, or those selected.
+        """The selected assignments; before pytest has collected them, those of the shard, or all.
 
         Scores and gates always cover all assignments.
         """
@@ -144,7 +152,7 @@ class Run:
         return self.tabulate(())
 
     def tabulate(self, records: Sequence[Record]) -> tuple[Counts, ...]:
-        """The counts of these records, model by model as the user named them; without copies of answers."""
+        """The counts of these records by model, in the user's order; repeated answers do not count."""
         from pytest_factorfair.runs.tabulating import tabulate
 
         return tabulate(records, self.cases, models=self.models, sampling=self.sampling)
@@ -168,17 +176,17 @@ class Run:
         return self.detector if isinstance(self.detector, VisionDetector) else None
 
     def price(self, model: Model) -> Price | None:
-        """The price of a model's answers, from the user or else the model; None if unknown."""
+        """The price of a model's answers, as the user gave it or the model knows it; None if unknown."""
         if self.looking is not None and model is self.looking.model:
             return self.looking.price
         return self.given_price or prices.of(model)
 
     def batch_price(self, model: Model) -> Price | None:
-        """The price of a model's answers by batch: the user's, or the model's; that of calls if unknown."""
+        """The price of a model's answers by batch; if it is unknown, the price of single calls."""
         return self.given_price or getattr(model, "batch_price", None) or self.price(model)
 
     def other_modes(self, model: object) -> tuple[AnswerMode, ...]:
-        """The answer modes besides that of the run in which a model could return a letter alone."""
+        """Other answer modes in which the model could return a letter alone."""
         return tuple(mode for mode in getattr(model, "modes", ()) if mode != self.settings.answers)
 
     @property
@@ -238,3 +246,66 @@ class Run:
             return False
         keys = store.keys(self.models[assignment.model].identity, begun)
         return all(recorded in ("", key) for recorded, key in zip(recorded_keys.values(), keys, strict=True))
+
+    def fingerprint(self, started: datetime) -> Fingerprint:
+        """What another run must share to be compared with this one; without the digest of its plan."""
+        settings, sampling = self.settings, self.sampling
+        return Fingerprint(
+            models={spec: dict(model.identity) for spec, model in self.models.items()},
+            checklists={checklist.name: checklist.digest for checklist in self.checklists},
+            preset=settings.preset,
+            design=sampling.design,
+            truth=settings.truth,
+            samples=sampling.samples,
+            objective=sampling.objective,
+            seed=sampling.seed,
+            answers=settings.answers,
+            estimator=settings.estimator,
+            interval=settings.interval,
+            detector=dict(self.detector.identity) if self.detector else {},
+            versions={
+                "python": platform.python_version(),
+                **{name: version(name) for name in ("pytest-factorfair", "pytest", "numpy")},
+            },
+            times={
+                "started": started.isoformat(timespec="seconds"),
+                "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            },
+            requested={
+                checklist.name: checklist.requested
+                for checklist in self.checklists
+                if checklist.requested != checklist.name
+            },
+            declines=sampling.declines,
+        )
+
+    def terms(self) -> PlanTerms:
+        """The settings that, with the fingerprint, determine the verdicts.
+
+        Raises:
+            InputError: the baseline cannot be read.
+        """
+        settings, sampling = self.settings, self.sampling
+        return PlanTerms(
+            gates=tuple(gate.text for gate in self.gates),
+            waivers=settings.waivers,
+            undecided=settings.undecided,
+            samples={
+                "answers": sampling.samples,
+                "objective": sampling.objective,
+                "images": sampling.images,
+                "per_prompt": sampling.per_prompt,
+                "repeats": sampling.repeats,
+            },
+            looks=settings.looks,
+            looks_after_fail=settings.looks_after_fail,
+            baseline=None if settings.baseline is None else self._digest_of(settings.baseline),
+        )
+
+    def _digest_of(self, report: str) -> str:
+        from pytest_factorfair.reports import json_report  # it imports the reports
+
+        try:
+            return hashlib.sha256(Path(json_report.located(report)).read_bytes()).hexdigest()
+        except OSError as error:
+            raise InputError(f"{self.settings.where('baseline')} {report}: {error.strerror}") from None

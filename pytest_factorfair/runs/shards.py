@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.domain import Usage
 from pytest_factorfair.redaction import concealed
-from pytest_factorfair.runs.building import SIMULATED
+from pytest_factorfair.runs.composing import SIMULATED
+from pytest_factorfair.store.sharing.shards import ShardRow
 
 if TYPE_CHECKING:
     from pytest_factorfair.config.settings import Shard
     from pytest_factorfair.runs.run import Run
-    from pytest_factorfair.store import ShardRow, Store
+    from pytest_factorfair.store import Store
 
 
 def fingerprint(run: Run) -> dict[str, Any]:
@@ -39,8 +40,6 @@ def begun(run: Run, shard: Shard, store: Store) -> ShardRow:
     Raises:
         StoreError: the store cannot be read.
     """
-    from pytest_factorfair.store import ShardRow
-
     began = datetime.now(UTC).isoformat(timespec="seconds")
     shard_row = ShardRow(shard.number, shard.count, {**fingerprint(run), "shards": shard.count}, began)
     for former in store.shards():
@@ -49,14 +48,9 @@ def begun(run: Run, shard: Shard, store: Store) -> ShardRow:
     return shard_row
 
 
-def of_run(run: Run, store: Store) -> tuple[ShardRow, ...]:
-    """The shards in the store that belong to this run, of the latest division.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    rows = store.shards()
-    run_fingerprint = fingerprint(run) if rows else {}
+def of_run(run: Run, rows: Sequence[ShardRow]) -> tuple[ShardRow, ...]:
+    """The shards of a store that belong to this run, of the latest division."""
+    run_fingerprint = fingerprint(run)
     matching = [
         row for row in rows if {**row.fingerprint, "shards": None} == {**run_fingerprint, "shards": None}
     ]

@@ -91,7 +91,7 @@ def run(
             raise InputError(f"run({name}=...): expected a function, got {function!r}")
     typed = {
         "model": OptionValue([name for name, _ in models], "run(model)", working_folder),
-        **_given(settings, working_folder),
+        **_typed(settings, working_folder),
     }
     detectors = [] if detector is None else _named(detector)
     if detector is not None:
@@ -131,7 +131,7 @@ def _shown(*, progress: Callable[[Progress], object] | bool | None) -> Callable[
     return progress
 
 
-def _given(settings: Mapping[str, object], working_folder: Path) -> dict[str, OptionValue]:
+def _typed(settings: Mapping[str, object], working_folder: Path) -> dict[str, OptionValue]:
     """The settings of a call by option name; tuples become lists, and paths become text."""
     names_by_key = {option.key: option.name for option in OPTIONS if option is not MODEL}
     given_options = {}
@@ -236,7 +236,7 @@ class Callback(Meter):
 
 
 def _named(candidates: object) -> list[tuple[str, object | None]]:
-    """Specs with None; objects with the spec that would name them on the command line."""
+    """Pairs of a spec and an object: None for a spec, and the spec of the command line for an object."""
     if isinstance(candidates, str):
         return [(candidates, None)]
     if isinstance(candidates, Mapping):

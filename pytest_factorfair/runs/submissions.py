@@ -11,13 +11,14 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from pytest_factorfair import process
-from pytest_factorfair.domain import CaseKey, Exchange
+from pytest_factorfair.domain import CaseKey, Exchange, Query, Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.models.prices import estimates
 
 if TYPE_CHECKING:
     from pytest_factorfair.engine import Engine
     from pytest_factorfair.engine.dispatcher import Counters, Failure
+    from pytest_factorfair.engine.endpoint import Judge
     from pytest_factorfair.models import Model
     from pytest_factorfair.runs.account import Account
     from pytest_factorfair.runs.answering import AnswerReader, ReadAnswer
@@ -104,8 +105,9 @@ class Submissions:
         Raises:
             BudgetError: calls in flight outlast max-minutes.
         """
-        _ = self.reader  # imports in the main thread, while the first replies are on their way
+        reader = self.reader  # imports in the main thread, while the first replies are on their way
         while not future.done():
+            reader.catch_up()
             try:
                 future.result(TICK)
             except TimeoutError:
@@ -127,24 +129,33 @@ class Submissions:
         if self._engine is not None:
             self._engine.close()
 
+    def _judge_of(self, query: Query, response: Response) -> Judge | None:
+        """What judges a reply; None until the main thread has imported it."""
+        reader = self._reader
+        return reader.judge if reader is not None and reader.can_judge(query, response) else None
+
     def _started(self) -> Engine:
         from pytest_factorfair.engine import Engine, Retry
 
         run, settings, limits = self._run, self._run.settings, self._account.limits
+        store = self._responses.store
+        # Otherwise the thread of the loop would import these: pytest rewrites the modules of a plugin as they
+        # are imported, and the parser of CPython 3.11 fails if two threads do so at once.
         if run.modality == "image":
-            # Otherwise a thread of the loop would import it: pytest rewrites the modules of a plugin as they
-            # are imported, and the parser of CPython 3.11 fails if two threads do so at once.
             import_module("pytest_factorfair.pictures.decode")
+            _ = store.pictures
+        if store.has_open_batches:
+            _ = store.batches
         retry = Retry(attempts=1 + settings.retries, patience=settings.patience)
         engine = Engine(
-            self._responses.store,
+            store,
             connections=self.connections.per_endpoint,
             reuse=settings.reuse if settings.folder is None else "only",
             limits=limits,
             estimate=estimates(run.price, run.modality),
             retry=retry if limits is None else replace(retry, clock=limits.clock),
             price=run.price,
-            judge=lambda: None if self._reader is None else self._reader.judge,
+            judge=self._judge_of,
             first_replies=settings.first_replies,
         )
         if run.looking is not None:
@@ -206,8 +217,8 @@ class Connections:
     def per_endpoint(self) -> int:
         """Calls in flight to one endpoint: no more than this process may open files for."""
         if (files_left := self._opened.left) is None:
-            return self._wanted
-        return max(1, min(self._wanted, (files_left - self._spare_files) // self._endpoints))
+            return self._requested
+        return max(1, min(self._requested, (files_left - self._spare_files) // self._endpoints))
 
     def note(self, workers: int) -> str:
         """What the user can do if files limit the connections of this many workers; "" if they do not.
@@ -215,12 +226,12 @@ class Connections:
         The number in use is about right with workers, some of which have more files open than this process.
         """
         processes = max(1, workers)
-        wanted_per_process = self._wanted // processes
+        wanted_per_process = self._requested // processes
         if self.per_endpoint >= wanted_per_process:
             return ""
         needed = wanted_per_process * self._endpoints + self._spare_files
         return (
-            f"{self._wanted:,} connections would need more than the {self._opened.limit:,} files that a "
+            f"{self._requested:,} connections would need more than the {self._opened.limit:,} files that a "
             f"process may open: {'about ' if workers else ''}{processes * self.per_endpoint:,} are used; "
             f"ulimit -n {needed + process.FEW} allows all"
         )
@@ -233,12 +244,12 @@ class Connections:
     @property
     def _opened(self) -> process.OpenFiles:
         if self._files is None:
-            self._files = process.OpenFiles(self._wanted * self._endpoints + self._spare_files)
+            self._files = process.OpenFiles(self._requested * self._endpoints + self._spare_files)
         return self._files
 
     @property
-    def _wanted(self) -> int:
-        """The connections wanted: as many as replicas take, unless the user limits them."""
+    def _requested(self) -> int:
+        """The connections to open if files allow: as many as replicas take, unless the user limits them."""
         run, settings = self._run, self._run.settings
         if run.cluster is None or "max-connections" in settings.origins:
             return settings.connections

@@ -38,20 +38,17 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.drawing.statements import READ_AS, declining
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.runs import shards
 from pytest_factorfair.runs.looks import AFTER_FAIL, judging
-from pytest_factorfair.runs.planning.lock import fingerprint
 from pytest_factorfair.runs.planning.outlook import notices
 from pytest_factorfair.runs.tabulating import copied, deterministic
 
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.measurement import Counts
-    from pytest_factorfair.domain import Change
+    from pytest_factorfair.domain import Change, ReasonShare
     from pytest_factorfair.runs.baseline import Baseline
     from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.ledger import IncompleteRun, Ledger
     from pytest_factorfair.runs.looks import LooksResult
-    from pytest_factorfair.runs.reasons import ReasonCitations
     from pytest_factorfair.runs.run import Run
     from pytest_factorfair.statistics.confusion import Confusion
     from pytest_factorfair.store import CallTexts
@@ -73,7 +70,8 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     baseline: Baseline | None,
     errors: Sequence[Confusion],
     looks: LooksResult,
-    citations: ReasonCitations,
+    reasons: tuple[ReasonShare, ...],
+    reason_notes: tuple[str, ...],
     started: datetime,
     seconds: float,
 ) -> Summary:
@@ -99,7 +97,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records, declined), looks.spared))
     else:
         verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
-    dated = _dated(fingerprint(run, started), execution, ledger, baseline)
+    dated = _dated(run.fingerprint(started), execution, ledger, baseline)
     return Summary(
         fingerprint=replace(dated, plan=plan_digest(plan.canonical(dated)) if run.settings.locked else ""),
         incomplete=None if incomplete is None else incomplete.text,
@@ -109,10 +107,10 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         cases=ledger.records,
         usage=_usage(execution, ledger),
         seconds=seconds,
-        notes=tuple(_notes(execution, ledger.records, (*looks.notes, *citations.notes, *reported.notes))),
+        notes=tuple(_notes(execution, ledger.records, (*looks.notes, *reason_notes, *reported.notes))),
         former=() if baseline is None else baseline.scores,
         changes=_changes(counts, baseline_counts),
-        reasons=citations.reasons,
+        reasons=reasons,
         dependences=reported.dependences,
         scans=reported.scans,
         corrections=reported.corrections,
@@ -129,7 +127,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
             declining=declined,
-            look=_look(run, [of.model for of in declined if of.mostly]),
+            look=_look(run, [share.model for share in declined if share.mostly]),
             metrics=metrics(benchmark for benchmark, _ in by_benchmark(counts)),
         ),
         plan=plan,
@@ -149,20 +147,20 @@ def _usage(execution: Execution, ledger: Ledger) -> Usage:
     """The usage of the run and of its shards, with how long endpoints made calls wait."""
     endpoints = execution.account.endpoints
     return replace(
-        ledger.usage + shards.usage(execution.shards),
+        ledger.usage + execution.shards_usage,
         throttled=sum(endpoint.throttled for endpoint in endpoints),
         waited=round(sum(endpoint.waited for endpoint in endpoints), 3),
     )
 
 
-def _notes(execution: Execution, records: Sequence[Record], of_parts: Iterable[str]) -> Iterator[str]:
-    """Notes on what the run asks, then those ``of_parts`` of it, then notes on its records."""
+def _notes(execution: Execution, records: Sequence[Record], further: Iterable[str]) -> Iterator[str]:
+    """Notes on what the run asks, then ``further`` ones, then notes on its records."""
     run = execution.run
     yield from notices(run)
-    yield from shards.missing(execution.shards)
+    yield from execution.missing_shards
     if run.settings.answers == "probabilities":
         yield PROBABILITIES
-    yield from of_parts
+    yield from further
     yield from copied(records, deterministic(run.models, records))
     yield from reading.notes(records)
     yield from other_models(run, records)
@@ -215,14 +213,14 @@ LOSSES: Mapping[ReportedOutcome, str] = {
 def _named_losses(
     run: Run, verdicts: Iterable[Verdict], records: Sequence[Record], declined: Iterable[Declining]
 ) -> Iterator[Verdict]:
-    """The verdicts; those that lost answers cause say how many answers of the model are lost, and how.
+    """The verdicts; where lost answers are the cause, the reason says how many were lost, and how.
 
     If most replies could not be parsed, they advise to ask in another way.
     """
     outcomes_by_model: dict[str, Counter[ReportedOutcome]] = {}
     for record in records:
         outcomes_by_model.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
-    neutral = {of.model: of.number for of in declined}  # refused, but not lost
+    neutral = {share.model: share.number for share in declined}  # refused, but not lost
     causes, steps = {}, {}
     for model, counts in outcomes_by_model.items():
         total = counts.total()
@@ -246,7 +244,7 @@ def _named_losses(
 
 
 def _spared(verdicts: Iterable[Verdict], spared: AbstractSet[str]) -> Iterator[Verdict]:
-    """The verdicts; undecided ones of a model that can no longer be released say how to decide them."""
+    """The verdicts; if no further look was taken because the model cannot be released, the reason says so."""
     for verdict in verdicts:
         if verdict.name in spared and verdict.explanation is not None:
             step = f"to settle this gate, too, set {AFTER_FAIL}: it asks for more answers"

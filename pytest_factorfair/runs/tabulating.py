@@ -36,7 +36,7 @@ def tabulate(
 
 
 def deterministic(models: Mapping[str, Model], records: Iterable[Record]) -> frozenset[str]:
-    """The models, by spec, that always answer a prompt alike."""
+    """The models, by spec, that always give the same answer to a prompt."""
     dropped: dict[str, set[str]] = {spec: set() for spec in models}
     for record in records:
         dropped.setdefault(record.case.model, set()).update(record.dropped)

@@ -3,25 +3,18 @@
 Only this package uses SQL. A response is stored once the future of ``Store.put`` is resolved.
 """
 
-from pytest_factorfair.store.batches import BatchItem, BatchRow, Step, pending
 from pytest_factorfair.store.durable.outage import PATIENCE
 from pytest_factorfair.store.rows import CallTexts, Origin, Write, check, keys
 from pytest_factorfair.store.sharing.claims import ClaimResult
-from pytest_factorfair.store.sharing.shards import ShardRow
 from pytest_factorfair.store.store import Store
 
 __all__ = [
     "PATIENCE",
-    "BatchItem",
-    "BatchRow",
     "CallTexts",
     "ClaimResult",
     "Origin",
-    "ShardRow",
-    "Step",
     "Store",
     "Write",
     "check",
     "keys",
-    "pending",
 ]

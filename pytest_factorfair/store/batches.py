@@ -20,6 +20,7 @@ import sqlalchemy
 from sqlalchemy import Connection, delete, insert, inspect, select, update
 
 from pytest_factorfair.errors import AGAIN, TO_DO, InputError, PendingError
+from pytest_factorfair.store import schema
 from pytest_factorfair.store.durable.outage import Outage, read
 from pytest_factorfair.store.schema import BATCH_ITEMS, BATCHES
 
@@ -39,7 +40,7 @@ class Step(StrEnum):
     CREATING = "creating"
     SUBMITTED = "submitted"
     ENDED = "ended"
-    COLLECTED = "collected"
+    COLLECTED = schema.COLLECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class Batches:
     def __init__(self, database: sqlalchemy.Engine, location: str, outage: Outage, writer: Writer) -> None:
         self._location = location
         self._writer = writer
-        self._found = partial(read, outage, database, location)
+        self._query = partial(read, outage, database, location)
 
     def open(self) -> list[BatchRow]:
         """The batches whose answers are not collected, the oldest first.
@@ -128,7 +129,7 @@ class Batches:
             columns = [BATCHES.c[field.name] for field in fields(BatchRow)]
             return connection.execute(select(*columns).order_by(BATCHES.c.created, BATCHES.c.name)).all()
 
-        return [BatchRow(*row) for row in self._found(rows)]
+        return [BatchRow(*row) for row in self._query(rows)]
 
     def named(self, name: str) -> BatchRow:
         """The batch with this name, or the only one whose name begins so.
@@ -151,7 +152,7 @@ class Batches:
         """
         columns = [BATCH_ITEMS.c[field.name] for field in fields(BatchItem)]
         query = select(*columns).where(BATCH_ITEMS.c.batch == name).order_by(BATCH_ITEMS.c.key)
-        return [BatchItem(*row) for row in self._found(lambda connection: connection.execute(query).all())]
+        return [BatchItem(*row) for row in self._query(lambda connection: connection.execute(query).all())]
 
     def holding(self, keys: Iterable[str]) -> list[BatchRow]:
         """The open batches with some of these keys, the oldest first.
@@ -163,9 +164,18 @@ class Batches:
             return []
         wanted = frozenset(keys)
         query = select(BATCH_ITEMS.c.batch, BATCH_ITEMS.c.key)
-        items = self._found(lambda connection: connection.execute(query).all())
+        items = self._query(lambda connection: connection.execute(query).all())
         names = {batch for batch, key in items if key in wanted}
         return [row for row in rows if row.name in names]
+
+    def pending(self, keys: Iterable[str]) -> PendingError | None:
+        """The error of a run that needs some of these keys; None if no open batch has them.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        rows = self.holding(keys)
+        return pending(rows) if rows else None
 
     def plan(self, row: BatchRow, items: Sequence[BatchItem]) -> Future[None]:
         """Enter a batch, and hand over the claims on its keys to it. This process is its collector."""

@@ -11,6 +11,7 @@ import sqlalchemy
 from sqlalchemy import Connection, bindparam, select
 
 from pytest_factorfair.domain import Detection, Face
+from pytest_factorfair.domain.plain import Decoder, fields
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.durable.outage import Outage, read
 from pytest_factorfair.store.pictures import Pictures
@@ -18,6 +19,7 @@ from pytest_factorfair.store.schema import DETECTIONS, PreparedStatement, upsert
 from pytest_factorfair.store.writer import Writer
 
 CHUNK = 500  # pictures per statement
+DECODER = Decoder()
 
 _FOUND = select(DETECTIONS.c.picture, DETECTIONS.c.body).where(
     DETECTIONS.c.detector == bindparam("detector"),
@@ -68,7 +70,7 @@ class Detections:
 
         detections = {}
         for file, body in read(self._outage, self._database, self._location, rows):
-            with suppress(ValueError, TypeError, KeyError):
+            with suppress(ValueError, TypeError, KeyError, AttributeError):
                 detections[file] = _detection(json.loads(body))
         return detections
 
@@ -93,7 +95,7 @@ class Detections:
             except StoreError:  # a read-only folder
                 self._refused = True
             else:
-                self._lane = Writer(self._written, self._location, self._pictures, self._outage)
+                self._lane = Writer(self._written, self._location, lambda: self._pictures, self._outage)
         if rows and self._lane is not None:
             self._lane.do(insert, rows)
 
@@ -105,19 +107,15 @@ class Detections:
             self._written.dispose()
 
 
-def _row(face: Face) -> tuple[object, ...]:
-    """Convert a face to JSON values; shares are optional."""
-    row = dict(face.groups), dict(face.confidence), face.box
-    return (*row, {name: dict(shares) for name, shares in face.shares.items()}) if face.shares else row
+def _row(face: Face) -> list[object]:
+    """The fields of a face; shares are left out if there are none."""
+    row = fields(face)
+    return row if face.shares else row[:-1]
 
 
 def _detection(body: Any) -> Detection:
-    """Build a detection from JSON values: a list of faces, or an object with the faces and the sides."""
-    faces = {
-        name: tuple(
-            Face(groups, confidence, (x, y, width, height), *shares)
-            for groups, confidence, (x, y, width, height), *shares in rows
-        )
-        for name, rows in (body.items() if isinstance(body, dict) else [("faces", body)])
-    }
-    return Detection(faces["faces"], sides=faces.get("sides"))
+    """Build a detection from JSON: a list of faces, or an object with the faces and the sides."""
+    if not isinstance(body, dict):
+        return DECODER.value(Detection, [body])
+    faces, sides = (DECODER.reader(tuple[Face, ...])(body[name]) for name in ("faces", "sides"))
+    return Detection(faces, sides=sides)

@@ -21,7 +21,7 @@ MOST = 2_000
 
 
 class MeanLength(NamedTuple):
-    """The mean output tokens of so many answers, and those of hidden reasoning among them."""
+    """The mean output tokens of an answer, and of its hidden reasoning, over this many answers."""
 
     answers: int
     tokens: float

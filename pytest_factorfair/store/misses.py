@@ -41,7 +41,7 @@ class CallIndex:
 
     @classmethod
     def of(cls, store: Store, model: str) -> CallIndex:
-        """Read the calls of a model, whatever its parameters, from the whole store.
+        """Read all calls of a model from the store, with any parameters.
 
         Raises:
             StoreError: the store cannot be read.

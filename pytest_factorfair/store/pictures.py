@@ -61,7 +61,7 @@ def file_of(image: bytes) -> str:
     return f"{digest[:2]}/{digest}.{ending}"
 
 
-def kept(response: Response) -> Response:
+def without_bytes(response: Response) -> Response:
     """Replace the bytes of a response's picture by its file name.
 
     Raises:
@@ -131,9 +131,6 @@ class Pictures(ABC):
         self._leave(MARK, uuid.uuid4().hex.encode())
         return self._content(MARK).decode()
 
-    def sweep(self) -> None:  # noqa: B027  # storages that write atomically have no drafts
-        """Remove drafts that dead processes left."""
-
     def read(self, file: str) -> bytes:
         """Read the bytes of a picture, and check them by its name.
 
@@ -160,7 +157,7 @@ class Pictures(ABC):
             ahead.extend(self._threads.submit(self.read, file) for file in islice(remaining_files, 1))
 
     def lost(self, pictures: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-        """The pictures, of those with a name and size, that are missing or have another size; none is read.
+        """The pictures, by name and size, that are missing or have another size; no picture is read.
 
         An empty name, from a response without a picture, is never lost.
         """
@@ -179,7 +176,7 @@ class Pictures(ABC):
         *,
         link: bool,  # noqa: ARG002  # only folders can link
     ) -> None:
-        """Copy pictures from another storage; ``lines`` are as in a manifest, and name them by ``file``.
+        """Copy the pictures that these lines of a manifest name from another storage.
 
         With ``link``, files on the same disk become hard links, which need no space and no reading.
 
@@ -266,9 +263,6 @@ class Folder(Pictures):
             with suppress(FileNotFoundError):
                 (self._folder / file).unlink()
 
-    def sweep(self) -> None:
-        process.sweep(self._folder, "*")
-
     def _leave(self, file: str, content: bytes) -> bool:
         path = self._folder / file
         try:
@@ -332,7 +326,7 @@ class Folder(Pictures):
         with ExitStack() as stack:
             drafts: list[BufferedWriter] = []
             for path, image in pictures.items():
-                # Written to the folder itself, which ``sweep`` cleans, and moved to its subfolder.
+                # Written to the folder itself, which ``Store.sweep`` cleans, and moved to its subfolder.
                 draft = stack.enter_context(process.draft(self._folder / path.name))
                 file = stack.enter_context(open(draft, "xb", opener=process.private))
                 file.write(image)

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import NoneType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from pytest_factorfair.domain import Query, Response
 from pytest_factorfair.errors import InputError, StoreError
-from pytest_factorfair.store.pictures import Picture
+
+if TYPE_CHECKING:
+    from pytest_factorfair.store.pictures import Picture
 
 # ensure_ascii, because UTF-8 cannot encode lone surrogates.
 CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

@@ -195,6 +195,9 @@ ENDPOINTS = Table(
     Column("episode", Integer, nullable=False, default=0),
 )
 
+COLLECTED = "collected"
+"""The state of a batch whose answers are stored."""
+
 UNBATCH = delete(BATCH_ITEMS).where(BATCH_ITEMS.c.key == bindparam("key_"))
 """Deletes the item of a key, which is answered or asked again."""
 

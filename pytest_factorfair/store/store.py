@@ -13,21 +13,21 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy
-from sqlalchemy import bindparam, func, literal_column, select, update
+from sqlalchemy import bindparam, func, inspect, literal_column, select, update
 from sqlalchemy.exc import OperationalError
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import Response, plural
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
-from pytest_factorfair.store.batches import Batches
 from pytest_factorfair.store.durable.outage import PATIENCE, Outage, read
 from pytest_factorfair.store.durable.rescue import Rescue
 from pytest_factorfair.store.opening import explained
-from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept, shared
 from pytest_factorfair.store.rows import CallTexts, Origin, Write, call_texts, from_body, to_row
 from pytest_factorfair.store.schema import (
     BATCH_ITEMS,
+    BATCHES,
+    COLLECTED,
     RESPONSES,
     SHARDS,
     Lookup,
@@ -35,28 +35,32 @@ from pytest_factorfair.store.schema import (
     upsert_all,
 )
 from pytest_factorfair.store.sharing.claims import ClaimRequest, ClaimResult
-from pytest_factorfair.store.sharing.shards import ShardRow, entered
 from pytest_factorfair.store.writer import Writer
 
 if TYPE_CHECKING:
+    from pytest_factorfair.store.batches import Batches
     from pytest_factorfair.store.detections import Detections
+    from pytest_factorfair.store.pictures import Pictures
+    from pytest_factorfair.store.sharing.shards import ShardRow
 
 Rows = Sequence[Any]
 CHUNK = 500  # keys per statement, below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
 _LOCATION, _MARK = "pictures", "pictures_mark"  # the storage of pictures that the user named, and its mark
 
-_AMONG = RESPONSES.c.key.in_(bindparam("keys", expanding=True))
+_WITH_KEYS = RESPONSES.c.key.in_(bindparam("keys", expanding=True))
 _FILE = RESPONSES.c.picture, RESPONSES.c.picture_size
 _READ = select(RESPONSES.c.key, RESPONSES.c.body, *_FILE)
-_SAID = select(RESPONSES.c.key, RESPONSES.c.prompt, RESPONSES.c.body).where(_AMONG)
+_TEXTS = select(RESPONSES.c.key, RESPONSES.c.prompt, RESPONSES.c.body).where(_WITH_KEYS)
 _BATCHED = select(BATCH_ITEMS.c.key).where(BATCH_ITEMS.c.key.in_(bindparam("keys", expanding=True)))
-_SPAN = select(func.min(RESPONSES.c.created), func.max(RESPONSES.c.created)).where(_AMONG)
-_THERE = select(RESPONSES.c.key).where(_AMONG)
-_ANY = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
+_SPAN = select(func.min(RESPONSES.c.created), func.max(RESPONSES.c.created)).where(_WITH_KEYS)
+_STORED_KEYS = select(RESPONSES.c.key).where(_WITH_KEYS)
+_ANY_REUSABLE = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
 _COUNT = select(func.count(), *_FILE).group_by(*_FILE)
-_PICTURED = select(RESPONSES.c.key).where(RESPONSES.c.picture != "").limit(1)
-_LOST = update(RESPONSES).where(RESPONSES.c.key.in_(bindparam("keys", expanding=True))).values(reusable=False)
+_ANY_PICTURE = select(RESPONSES.c.key).where(RESPONSES.c.picture != "").limit(1)
+_ANY_OPEN_BATCH = select(BATCHES.c.name).where(BATCHES.c.state != COLLECTED).limit(1)
+_ANY_SHARD = select(SHARDS.c.number).limit(1)
+_MARK_LOST = update(RESPONSES).where(_WITH_KEYS).values(reusable=False)
 
 
 class Store:
@@ -73,31 +77,36 @@ class Store:
         self,
         database: sqlalchemy.Engine,
         location: str,
-        pictures: Pictures,
+        pictures: Callable[[], Pictures],
         *,
+        folder: Path | None = None,
         outage: Outage | None = None,
         rescue: Rescue | None = None,
         since: str = "",
         writable: Callable[[], sqlalchemy.Engine] | None = None,
     ) -> None:
-        """Use ``open`` instead; ``writable`` reopens a read-only ``database`` to store detections."""
+        """Use ``open`` instead.
+
+        ``pictures`` opens the storage of pictures, which is a ``folder`` unless it is a bucket; ``writable``
+        reopens a read-only ``database`` to store detections.
+        """
         self.since = since
-        self.pictures = pictures
+        self._open_pictures = pictures
+        self._folder = folder
         self.database = database
         self.location = location
         self.outage = outage or Outage()
         self._rescue = rescue
         self._read_only = writable is not None
         self._writable = writable or (lambda: database)
-        self._writer = Writer(database, location, pictures, self.outage, rescue)
-        usable = _AMONG & RESPONSES.c.reusable
+        self._writer = Writer(database, location, lambda: self.pictures, self.outage, rescue)
+        usable = _WITH_KEYS & RESPONSES.c.reusable
         if since:
             usable &= RESPONSES.c.created >= literal_column(f"'{datetime.fromisoformat(since).isoformat()}'")
-        self._read, self._said, self._count, self._span, self._there, self._batched = (
-            Lookup(statement, database.dialect)
-            for statement in (_READ.where(usable), _SAID, _COUNT.where(usable), _SPAN, _THERE, _BATCHED)
+        statements = _READ.where(usable), _TEXTS, _COUNT.where(usable), _SPAN, _STORED_KEYS, _BATCHED
+        self._read, self._texts, self._count, self._span, self._stored_keys, self._batched = (
+            Lookup(statement, database.dialect) for statement in statements
         )
-        self.batches = Batches(database, location, self.outage, self._writer)
 
     @classmethod
     def open(  # noqa: PLR0913  # by keyword, each with its default
@@ -130,22 +139,55 @@ class Store:
         try:
             stored_place = opening.entries(database, _LOCATION).get(_LOCATION, "")
             own_folder = file.parent / PICTURES.name if file else folder
-            located = _located(pictures, stored_place, own_folder, opening.location(parsed_url), patience)
+            address = _located(pictures, stored_place, own_folder, opening.location(parsed_url))
         except BaseException:
             database.dispose()
             raise
         if file is None:
             outage.watch(database)
+
+        def open_pictures() -> Pictures:
+            from pytest_factorfair.store.pictures import Folder, shared
+
+            return shared(address, patience) if address else Folder(own_folder)
+
         writable = partial(opening.opened, parsed_url, read_only=False) if read_only else None
         return cls(
             database,
             opening.location(parsed_url),
-            located,
+            open_pictures,
+            folder=None if "://" in address else Path(address or own_folder),
             outage=outage,
             rescue=rescued,
             since=since,
             writable=writable,
         )
+
+    @cached_property
+    def pictures(self) -> Pictures:
+        """The storage of pictures; a run of text never opens it."""
+        return self._open_pictures()
+
+    @cached_property
+    def batches(self) -> Batches:
+        """The batches of services; a run opens them if it sends some, or if some are open."""
+        from pytest_factorfair.store.batches import Batches
+
+        return Batches(self.database, self.location, self.outage, self._writer)
+
+    @property
+    def has_open_batches(self) -> bool:
+        """Whether the answers of some batch are not collected.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+
+        def rows(connection: sqlalchemy.Connection) -> Rows:
+            has_table = inspect(connection).has_table(BATCHES.name)  # stores of earlier versions lack it
+            return connection.execute(_ANY_OPEN_BATCH).all() if has_table else ()
+
+        return bool(self._query(rows))
 
     @cached_property
     def detections(self) -> Detections:
@@ -155,14 +197,14 @@ class Store:
         return Detections(self.database, self.location, self.pictures, self.outage, writable=self._writable)
 
     @property
-    def away(self) -> bool:
+    def unavailable(self) -> bool:
         """Whether it fails, or does not answer, and may come back."""
-        return self.outage.away and not self.outage.gone
+        return self.outage.ongoing and not self.outage.given_up
 
     @property
-    def gone(self) -> bool:
+    def given_up(self) -> bool:
         """Whether it was away for longer than anybody waits."""
-        return self.outage.gone
+        return self.outage.given_up
 
     def take_up(self) -> int:
         """Store the responses that earlier runs rescued, and return their number.
@@ -170,9 +212,11 @@ class Store:
         Raises:
             StoreError: the store cannot be written, or a file of rescued responses is damaged.
         """
-        if self._rescue is None:
+        if self._rescue is None or not self._rescue.files:
             return 0
-        return self._rescue.take_up(self.database, self.pictures, location=self.location)
+        from pytest_factorfair.store.durable.rescued import take_up
+
+        return take_up(self._rescue.files, self.database, self.pictures, location=self.location)
 
     def recall(self) -> tuple[int, str]:
         """Rescue responses that this process has stored and the store has lost.
@@ -186,13 +230,13 @@ class Store:
         try:
             self.verify()
             for chunk in _unique_chunks(self._rescue.remembered):
-                stored_keys = {key for (key,) in self._found(partial(self._there.rows, keys=chunk))}
+                stored_keys = {key for (key,) in self._query(partial(self._stored_keys.rows, keys=chunk))}
                 lost += [key for key in chunk if key not in stored_keys]
             if lost:
                 deleted = plural(len(lost), "response")
                 why = f"{self.location}: {deleted} of this run were deleted from the store"
         except StoreError as error:
-            if not self.outage.gone:
+            if not self.outage.given_up:
                 lost, why = list(self._rescue.remembered), str(error)
         try:
             self._rescue.recall(lost)
@@ -213,7 +257,7 @@ class Store:
             return ""
         mark = self.pictures.check()
         picture_entries = opening.entries(self.database, _LOCATION, _MARK)
-        if not picture_entries and self._found(lambda connection: connection.execute(_PICTURED).all()):
+        if not picture_entries and self._query(lambda connection: connection.execute(_ANY_PICTURE).all()):
             raise StoreError(
                 f"{self.location}: its pictures are beside it, not in {self.pictures.location}; copy both: "
                 f"factorfair merge OUT {self.location} --pictures={self.pictures.location}"
@@ -228,11 +272,12 @@ class Store:
         return mark
 
     def sweep(self) -> None:
-        """Remove drafts that dead processes left: of the store's file, and of pictures."""
+        """Remove drafts that dead processes left: of the store's file, and of pictures in a folder."""
         if self.database.dialect.name == "sqlite":
             file = Path(self.location)
             process.sweep(file.parent, glob.escape(file.name))
-        self.pictures.sweep()
+        if self._folder is not None:
+            process.sweep(self._folder, "*")
 
     def verify(self) -> None:
         """Check every page of the store's file.
@@ -253,8 +298,8 @@ class Store:
         """
         responses: dict[str, Response] = {}
         for chunk in _unique_chunks(keys):
-            rows = self._found(partial(self._read.rows, keys=chunk))
-            lost = self.pictures.lost((file, size) for _, _, file, size in rows)
+            rows = self._query(partial(self._read.rows, keys=chunk))
+            lost = self._lost((file, size) for _, _, file, size in rows)
             for key, body, *picture in rows:
                 if tuple(picture) not in lost:
                     responses[key] = from_body(body, key=key, location=self.location)
@@ -270,7 +315,7 @@ class Store:
         stored = {
             key: call_texts(prompt, body, key=key, location=self.location)
             for chunk in _unique_chunks(requested_keys)
-            for key, prompt, body in self._found(partial(self._said.rows, keys=chunk))
+            for key, prompt, body in self._query(partial(self._texts.rows, keys=chunk))
         }
         return stored | self.remembered(key for key in requested_keys if key not in stored)
 
@@ -288,8 +333,8 @@ class Store:
         """
         count = 0
         for chunk in _unique_chunks(keys):
-            rows = self._found(partial(self._count.rows, keys=chunk))
-            lost = self.pictures.lost((file, size) for _, file, size in rows)
+            rows = self._query(partial(self._count.rows, keys=chunk))
+            lost = self._lost((file, size) for _, file, size in rows)
             count += sum(number for number, *picture in rows if tuple(picture) not in lost)
         return count
 
@@ -302,7 +347,7 @@ class Store:
         spans = [
             span
             for chunk in _unique_chunks(keys)
-            for span in self._found(partial(self._span.rows, keys=chunk))
+            for span in self._query(partial(self._span.rows, keys=chunk))
             if span[0]
         ]
         return (min(earliest for earliest, _ in spans), max(latest for _, latest in spans)) if spans else None
@@ -314,7 +359,7 @@ class Store:
         Raises:
             StoreError: the store cannot be read.
         """
-        return not self._found(lambda connection: connection.execute(_ANY).all())
+        return not self._query(lambda connection: connection.execute(_ANY_REUSABLE).all())
 
     def draft(  # noqa: PLR0913  # as many as there are columns
         self,
@@ -335,9 +380,12 @@ class Store:
         Raises:
             PictureError: the picture is not a PNG, JPEG or WebP, or its name is not that of a picture.
         """
-        light = kept(response)
+        light, picture = response, None
+        if response.image is not None or response.image_file:
+            from pytest_factorfair.store.pictures import Picture, without_bytes
+
+            light = without_bytes(response)
         row = to_row(key, light, origin, prompt=prompt, repeat=repeat, seed=seed)
-        picture = None
         if response.image is not None:
             row["picture_size"] = len(response.image)
             line = {"key": key, "model": origin.model, "prompt": prompt, "repeat": repeat, "seed": seed}
@@ -378,7 +426,11 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
         """
-        rows = self._found(lambda connection: entered(connection, self.location))
+        if not self._query(lambda connection: connection.execute(_ANY_SHARD).all()):
+            return ()
+        from pytest_factorfair.store.sharing.shards import entered
+
+        rows = self._query(lambda connection: entered(connection, self.location))
         last: dict[str, str] = {}
         for row in rows:
             last[row.run] = max(row.began, last.get(row.run, ""))
@@ -429,10 +481,10 @@ class Store:
         stored: dict[str, Response] = {}
         for chunk in _unique_chunks(sought):
             rows = self._read.rows(connection, chunk)
-            missing = self.pictures.lost((file, size) for _, _, file, size in rows)
+            missing = self._lost((file, size) for _, _, file, size in rows)
             lost = {key for key, _, *picture in rows if tuple(picture) in missing}
             if lost:  # rows without their pictures may be replaced
-                connection.execute(_LOST, {"keys": sorted(lost)})
+                connection.execute(_MARK_LOST, {"keys": sorted(lost)})
             stored |= {
                 key: from_body(body, key=key, location=self.location)
                 for key, body, *_ in rows
@@ -450,16 +502,23 @@ class Store:
         self._writer.claimant.release(connection, [key for keys in arguments for key in keys])
         return [None] * len(arguments)
 
-    def _found(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
+    def _lost(self, pictures: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        """The pictures, by name and size, that are missing or have another size."""
+        named = [picture for picture in pictures if picture[0]]
+        return self.pictures.lost(named) if named else set()
+
+    def _query(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
         return read(self.outage, self.database, self.location, ask)
 
 
-def _located(named: str, stored_place: str, own_folder: Path, where: str, patience: float) -> Pictures:
-    """The storage of a store's pictures: ``named`` by the user, otherwise where they are already.
+def _located(named: str, stored_place: str, own_folder: Path, where: str) -> str:
+    """The address of a store's pictures: ``named`` by the user, otherwise where they are already.
 
-    A store without pictures uses its own folder.
+    It is empty for the store's own folder, where the pictures of a new store are. A folder may have
+    different paths on different hosts.
 
-    A folder may have different paths on different hosts.
+    Raises:
+        StoreError: the pictures are elsewhere.
     """
     if named and stored_place and named != stored_place and "://" in named + stored_place:
         raise StoreError(
@@ -468,13 +527,13 @@ def _located(named: str, stored_place: str, own_folder: Path, where: str, patien
         )
     address = named or stored_place
     if not address or Path(address) == own_folder.absolute():
-        return Folder(own_folder)
+        return ""
     if not named and "://" not in address and not Path(address).is_dir():
         raise StoreError(
             f"{where}: its pictures are in {address}, which is not a folder of this host; name it with "
             "--factorfair-pictures"
         )
-    return shared(address, patience)
+    return address
 
 
 def _unique_chunks(keys: Iterable[str]) -> Iterator[list[str]]:

@@ -227,7 +227,7 @@ def _whole(store: Store, rows: Sequence[Row]) -> list[Row]:
 
 
 def _unneeded(target: Store, rows: Sequence[Row]) -> set[str]:
-    """The keys of rows that need not be copied: the target has usable ones, or equally unusable ones."""
+    """The keys of rows that need not be copied, as the target's are usable or no less usable."""
     usable = {row["key"]: row["reusable"] for row in rows}
     query = select(RESPONSES.c.key, RESPONSES.c.reusable, RESPONSES.c.picture, RESPONSES.c.picture_size)
     with _connection(target, "cannot be read") as connection:

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from itertools import groupby
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import sqlalchemy
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,10 +19,12 @@ from pytest_factorfair.store.durable.outage import SLOW_PICTURES, Outage
 from pytest_factorfair.store.durable.rescue import Rescue
 from pytest_factorfair.store.durable.transactions import Transactions
 from pytest_factorfair.store.opening import explained
-from pytest_factorfair.store.pictures import Picture, Pictures
 from pytest_factorfair.store.rows import Write
 from pytest_factorfair.store.schema import UNBATCH, PreparedStatement, upsert
 from pytest_factorfair.store.sharing.claims import BEAT, Claimant
+
+if TYPE_CHECKING:
+    from pytest_factorfair.store.pictures import Picture, Pictures
 
 ArgumentT = TypeVar("ArgumentT")
 ResultT = TypeVar("ResultT")
@@ -67,7 +69,7 @@ class Writer:
         self,
         database: sqlalchemy.Engine,
         location: str,
-        pictures: Pictures,
+        pictures: Callable[[], Pictures],
         outage: Outage,
         rescue: Rescue | None = None,
     ) -> None:
@@ -157,8 +159,8 @@ class Writer:
                 self._settle([Task(leave, None, Future(), reads=self._failure is not None)])
             del entries  # free pictures, which may be large, while waiting for the next entries
         self._transactions.close()
-        if "_aside" in self.__dict__:
-            self._aside.shutdown(wait=False)
+        if "_picture_thread" in self.__dict__:
+            self._picture_thread.shutdown(wait=False)
 
     def _gather(self) -> tuple[list[Batch | Task], bool]:
         """Take entries from the queue, none if a heartbeat is due; also return whether they are the last."""
@@ -184,7 +186,7 @@ class Writer:
         batches = [entry for entry in entries if isinstance(entry, Batch)]
         writes = [write for batch in batches for write in batch.writes]
         parts = (writes[start : start + BATCH] for start in range(0, len(writes), BATCH))
-        failures = [failure for part in parts if (failure := self._kept(part)) is not None]
+        failures = [failure for part in parts if (failure := self._written(part)) is not None]
         failure = min(failures, key=lambda error: isinstance(error, RescuedError), default=None)  # the worst
         for batch in batches:
             if failure is None:
@@ -195,7 +197,7 @@ class Writer:
         for run, alike in groupby(tasks, key=lambda task: task.run):
             self._perform(run, list(alike))
 
-    def _kept(self, writes: list[Write]) -> StoreError | None:
+    def _written(self, writes: list[Write]) -> StoreError | None:
         """Write rows, or rescue them; return the failure, if there is one."""
         failure = self._failure
         if failure is None:
@@ -236,10 +238,10 @@ class Writer:
         )
         # Stored by replicas: a row must not be written if its picture is missing.
         named = [write.row for write in writes if write.row["picture"] and not write.picture]
-        sizes = self._pictures.sizes([str(row["picture"]) for row in named])
+        sizes = self._pictures().sizes([str(row["picture"]) for row in named]) if named else ()
         for row, size in zip(named, sizes, strict=True):
             if size is None:
-                where = f"{self._pictures.location}/{row['picture']}"
+                where = f"{self._pictures().location}/{row['picture']}"
                 raise LostPictureError(f"{where}: a replica reported it as stored, and it is missing")
             row["picture_size"] = size
         self._transact(keep, partial(self._transactions.begin, lasting=True))
@@ -248,14 +250,14 @@ class Writer:
         """Write pictures, with heartbeats: without them, other processes would take the claims meanwhile."""
         if not pictures:
             return
-        writing = self._aside.submit(self._pictures.keep, pictures)
+        writing = self._picture_thread.submit(self._pictures().keep, pictures)
         while wait([writing], BEAT).not_done:
             if self.claimant.due:
                 self._perform(self._heartbeat, [Task(self._heartbeat, None, Future())])
         writing.result()
 
     @cached_property
-    def _aside(self) -> ThreadPoolExecutor:
+    def _picture_thread(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(1, "factorfair-keeper")
 
     def _transact(

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from pytest_factorfair import run
-from pytest_factorfair.batches import batching, collecting
+from pytest_factorfair.batches import batching, creating
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue, parsed
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError, PendingError
-from pytest_factorfair.runs.batches import Batches
+from pytest_factorfair.runs.execution import Execution
 from tests import forkserver, postgres
 from tests.batch_server import DOWNLOADS
 from tests.project import PYTEST, TOGETHER, Project, comparable
@@ -39,13 +39,13 @@ STORE = ".factorfair/responses.sqlite"
 # Polls without pauses, and an end of the process at the moment that KILL names: before or after a step.
 KILLING = """
 import os
-from pytest_factorfair.batches import batching, collecting
+from pytest_factorfair.batches import batching, collecting, creating
 from pytest_factorfair.batches.openai import OpenAIBatches
 from pytest_factorfair.store import Store
 from pytest_factorfair.store.batches import Batches
 
 batching.FIRST_POLL = 0.01
-collecting.LISTED = 0.1
+creating.LISTED = 0.1
 collecting.STORED = 20
 when, _, number = os.environ.get("KILL", "").partition(":")
 left = int(number or 1)
@@ -97,7 +97,7 @@ def service(stub: StubServer, project: Project, monkeypatch: pytest.MonkeyPatch)
     """A service that answers a batch at once; this process polls it without pauses."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setattr(batching, "FIRST_POLL", 0.01)
-    monkeypatch.setattr(collecting, "LISTED", 0.1)
+    monkeypatch.setattr(creating, "LISTED", 0.1)
     stub.script(answer="uniform")
     stub.script_batches(now=time.time(), price_in=IN, price_out=OUT)
     yield stub
@@ -139,7 +139,7 @@ def test_a_batch_is_left_and_collected_by_the_same_command(
     assert project.report()["incomplete"].startswith(f"submitted: {LINES} answers are in 1 batch")
     singly = [word for word in command if "batch" not in word]
     with monkeypatch.context() as patch:  # as if another run had submitted the batch since this one began
-        patch.setattr(Batches, "needed", False)
+        patch.setattr(Execution, "needs_batches", False)
         met = project.run(*singly, model="openai/gpt-4o")
     assert met.ret == SUBMITTED
     met.stdout.fnmatch_lines(

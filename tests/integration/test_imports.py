@@ -18,8 +18,9 @@ def pytest_sessionfinish():
 """
 
 
+@pytest.mark.parametrize(("workers", "process"), [("-pno:xdist", "controller"), ("-n1", "gw0")])
 def test_only_the_main_thread_imports_our_modules(
-    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, workers: str, process: str
 ) -> None:
     """pytest rewrites them while it imports them, which CPython 3.11 survives in one thread at a time.
 
@@ -29,12 +30,12 @@ def test_only_the_main_thread_imports_our_modules(
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("OPENAI_BASE_URL", stub.base_url)
     result = project.pytester.run(
-        sys.executable, *PYTEST, "-p", "no:xdist", "--factorfair-model=openai/gpt-image-1",
+        sys.executable, *PYTEST, workers, "--factorfair-model=openai/gpt-image-1",
         "--factorfair-model=sim:stereotyped", f"--factorfair-checklist={FEW_PORTRAITS}",
         "--factorfair-preset=smoke", "--factorfair-samples=images=1", "--factorfair-detector=sim",
     )  # fmt: skip
     result.stdout.fnmatch_lines(["report: *"])
-    assert (project.path / "imported-by-threads-of-controller").read_text() == ""
+    assert (project.path / f"imported-by-threads-of-{process}").read_text() == ""
 
 
 def imported(project: Project, process: str) -> set[str]:
@@ -64,9 +65,24 @@ WINGS = {
         "pytest_factorfair.gates.comparison",
     ),
     "a bucket, and a user's language": (
-        "pytest_factorfair.store.detections",
         "pytest_factorfair.store.durable.bucket",
         "pytest_factorfair.checklist.language_file",
+    ),
+    "the parser, as all replies are exactly as requested": ("pytest_factorfair.reading.text",),
+    "what stores of other runs have": (
+        "pytest_factorfair.store.batches",
+        "pytest_factorfair.store.detections",
+        "pytest_factorfair.store.durable.rescued",
+        "pytest_factorfair.store.pictures",
+    ),
+    "plans, baselines, reasons and shards": (
+        "pytest_factorfair.plugin.plan",
+        "pytest_factorfair.runs.baseline",
+        "pytest_factorfair.runs.planning.lock",
+        "pytest_factorfair.runs.planning.plan",
+        "pytest_factorfair.runs.reasons",
+        "pytest_factorfair.runs.shards",
+        "pytest_factorfair.runs.stored",
     ),
 }
 """What a run of text on FACT-OR-FAIR does not need, as the beginnings of names of modules."""
@@ -84,6 +100,15 @@ def test_a_run_imports_what_it_needs(project: Project) -> None:
         assert "pytest_factorfair.benchmarks.fact_or_fair.benchmark" in modules
         wings = {wing: [name for name in modules if name.startswith(parts)] for wing, parts in WINGS.items()}
         assert wings == {wing: [] for wing in WINGS}, process
+
+
+def test_a_run_without_workers_imports_nothing_of_theirs(project: Project) -> None:
+    project.write("conftest.py", BY_PROCESS)
+    project.run_anew("--factorfair-gate=default")
+    modules = imported(project, "controller")
+    assert "pytest_factorfair.runs.conclusion" in modules
+    theirs = ("plugin.xdist", "runs.transport", "store.sharing.limits", "store.sharing.shards")
+    assert not modules & {f"pytest_factorfair.{name}" for name in theirs}
 
 
 def test_a_worker_reads_no_files_and_imports_nothing_that_does(project: Project) -> None:

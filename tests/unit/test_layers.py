@@ -178,8 +178,8 @@ def test_the_core_imports_a_wing_for_types_alone() -> None:
     name = "pytest_factorfair.batches.run.Sender"
     for_types = Imports(frozenset({name}), frozenset())
     when_run = Imports(frozenset({name}), frozenset({name}))
-    assert list(wrong_imports("runs/batches.py", for_types)) == []
-    [wrong] = wrong_imports("runs/batches.py", when_run)
+    assert list(wrong_imports("runs/execution.py", for_types)) == []
+    [wrong] = wrong_imports("runs/execution.py", when_run)
     assert "by its name in wings.py" in wrong
     assert list(wrong_imports("batches/batching.py", when_run)) == []
 

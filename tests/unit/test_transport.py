@@ -14,9 +14,10 @@ from pytest_factorfair import benchmarks
 from pytest_factorfair.config import settings
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.domain import Answer, CaseKey, Record, Share, Usage, Waiver
-from pytest_factorfair.plugin import keys, xdist
+from pytest_factorfair.plugin import keys, roles
+from pytest_factorfair.plugin.keys import ItemResult
 from pytest_factorfair.runs import transport
-from pytest_factorfair.runs.transport import ItemResult, WorkerInput
+from pytest_factorfair.runs.transport import WorkerInput
 
 execnet = pytest.importorskip("execnet", reason="needs pytest-xdist")
 
@@ -42,7 +43,7 @@ def crossed(value: T) -> T:
 @pytest.fixture
 def hooks(pytestconfig: pytest.Config) -> Iterator[Any]:
     """pytest's hooks together with ours."""
-    plugin = xdist.ReportTransport()
+    plugin = roles.ReportTransport()
     pytestconfig.pluginmanager.register(plugin)
     yield pytestconfig.hook
     pytestconfig.pluginmanager.unregister(plugin)

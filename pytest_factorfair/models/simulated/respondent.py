@@ -147,7 +147,7 @@ def chances(situation: Situation, biases: Sequence[Bias]) -> Chances:
 
 
 def _refusal(situation: Situation, biases: Sequence[Bias]) -> float:
-    """The probability that it refuses the question, or declines to judge, whatever it would choose."""
+    """The probability that it refuses or declines, regardless of its choice."""
     refused = [bias.traits.refuse for bias in biases]
     return either(refused if situation.asked else [*refused, *(bias.traits.decline for bias in biases)])
 

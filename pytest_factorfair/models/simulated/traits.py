@@ -363,7 +363,7 @@ _RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapping[str, tuple[str, ...]]:
-    """Parse the conditions of ``when=``; at least one question of the checklists must meet all of them.
+    """Parse the conditions of ``when=``, which some question of the checklists must meet.
 
     The result maps conditions to words, with ages in years. A word without a colon belongs to the condition
     before it: ``context:base,attribution``.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
 from datetime import UTC, datetime
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import Fingerprint, PlanTerms, excerpt, plan_digest
+from pytest_factorfair.domain import excerpt, plan_digest
 from pytest_factorfair.domain.summary import PLAN_SCHEMA, differences
 from pytest_factorfair.errors import InputError
 
@@ -22,70 +19,13 @@ LONGEST = 120
 """Characters of a value that a message about a difference shows."""
 
 
-def fingerprint(run: Run, started: datetime) -> Fingerprint:
-    """The values that another run must share to be compared with this one, without the digest of its plan."""
-    settings, sampling = run.settings, run.sampling
-    return Fingerprint(
-        models={spec: dict(model.identity) for spec, model in run.models.items()},
-        checklists={checklist.name: checklist.digest for checklist in run.checklists},
-        preset=settings.preset,
-        design=sampling.design,
-        truth=settings.truth,
-        samples=sampling.samples,
-        objective=sampling.objective,
-        seed=sampling.seed,
-        answers=settings.answers,
-        estimator=settings.estimator,
-        interval=settings.interval,
-        detector=dict(run.detector.identity) if run.detector else {},
-        versions={
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("pytest-factorfair", "pytest", "numpy")},
-        },
-        times={
-            "started": started.isoformat(timespec="seconds"),
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        },
-        requested={
-            checklist.name: checklist.requested
-            for checklist in run.checklists
-            if checklist.requested != checklist.name
-        },
-        declines=sampling.declines,
-    )
-
-
-def terms(run: Run) -> PlanTerms:
-    """What decides the verdicts of a run besides its fingerprint.
-
-    Raises:
-        InputError: the baseline cannot be read.
-    """
-    settings, sampling = run.settings, run.sampling
-    return PlanTerms(
-        gates=tuple(gate.text for gate in run.gates),
-        waivers=settings.waivers,
-        undecided=settings.undecided,
-        samples={
-            "answers": sampling.samples,
-            "objective": sampling.objective,
-            "images": sampling.images,
-            "per_prompt": sampling.per_prompt,
-            "repeats": sampling.repeats,
-        },
-        looks=settings.looks,
-        looks_after_fail=settings.looks_after_fail,
-        baseline=None if settings.baseline is None else _report_digest(settings.baseline, run),
-    )
-
-
 def content(run: Run) -> bytes:
     """The plan of a run as canonical JSON.
 
     Raises:
         InputError: the baseline cannot be read.
     """
-    return terms(run).canonical(fingerprint(run, datetime.now(UTC)))
+    return run.terms().canonical(run.fingerprint(datetime.now(UTC)))
 
 
 def write(run: Run, path: str) -> str:
@@ -127,12 +67,3 @@ def check(run: Run, path: str) -> None:
     for path_to, fixed, planned in islice(differences(locked, json.loads(content(run))), 1):
         values = f"{excerpt(fixed, LONGEST)} there, {excerpt(planned, LONGEST)} in this run"
         raise InputError(f"{name}: {' '.join(path_to)} is {values}")
-
-
-def _report_digest(path: str, run: Run) -> str:
-    from pytest_factorfair.reports import json_report  # it imports the reports
-
-    try:
-        return hashlib.sha256(Path(json_report.located(path)).read_bytes()).hexdigest()
-    except OSError as error:
-        raise InputError(f"{run.settings.where('baseline')} {path}: {error.strerror}") from None

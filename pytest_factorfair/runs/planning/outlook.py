@@ -32,7 +32,7 @@ EXCLUDING = ", excluding reasoning"
 
 
 class Lengths:
-    """The expected length of answers: the mean of the model's stored ones, otherwise that of the format."""
+    """The expected length of answers: the mean of the model's stored answers, else the format's."""
 
     def __init__(self, run: Run, store: Store | None) -> None:
         self._run = run
@@ -47,7 +47,7 @@ class Lengths:
         return round(answers * mean.tokens + reasons * (TOKENS_PER_REASON + mean.reasoning))
 
     def basis(self, specs: Iterable[str], mode: AnswerMode) -> str:
-        """What to add to a number of tokens: that it excludes reasoning, or how much of it is; else ""."""
+        """A remark on a number of tokens: whether it excludes reasoning, or how much of it is reasoning."""
         means = {spec: self._mean(spec, mode) for spec in specs}
         if mode != "probabilities" and any(
             mean is None and getattr(self._run.models[spec], "may_reason", False)
@@ -131,12 +131,12 @@ class Outlook:
 
     @property
     def probes(self) -> int:
-        """Calls with which each process tests the services of models before it asks them for letters."""
+        """Calls with which each process tests whether services return letters, before it asks questions."""
         return sum(getattr(model, "probes", 0) for model in self.run.models.values()) if self.calls else 0
 
     @property
     def caveat(self) -> str:
-        """What to add to the cost: that it excludes reasoning, unless the model's stored answers show it."""
+        """That the cost excludes reasoning, unless stored answers show how much the model reasons."""
         if not self.cost or self.run.modality == "image":
             return ""
         basis = self.lengths.basis(self.run.models, self.run.settings.answers)
@@ -272,30 +272,3 @@ def _asked(run: Run, spec: str) -> tuple[int, Iterator[Query]]:
     assignments = [assignment for assignment in run.to_ask if assignment.model == spec]
     asked = sum(assignment.case.samples for assignment in assignments)
     return asked, (query for assignment in assignments for query in run.queries(assignment))
-
-
-def misses(run: Run, store: Store) -> Iterator[str]:
-    """Why answers of the run are not in the store, if it has unused answers of the same model.
-
-    A line for each model and reason, the most frequent first.
-    """
-    from pytest_factorfair.store.misses import CallIndex
-
-    reasons: dict[tuple[str, str], tuple[int, str]] = {}  # the number of answers, and the case of the first
-    for spec, model in run.models.items():
-        memory, reused = CallIndex.of(store, stored_name(model)), 0
-        missing: dict[tuple[str, str], tuple[int, str]] = {}
-        for assignment in run.to_ask:
-            for query in run.queries(assignment) if assignment.model == spec else ():
-                if (reason := memory.reason(model.identity, query)) is None:
-                    reused += 1
-                else:
-                    count, example = missing.get((spec, reason), (0, assignment.case.id))
-                    missing[spec, reason] = count + 1, example
-        if reused < len(memory.reusable) + len(memory.spoilt):
-            reasons |= missing
-    if reasons:
-        yield "stored answers that are not reused, by what differs:"
-    width = max((len(f"{count:,}") for count, _ in reasons.values()), default=0)
-    for (spec, reason), (count, example) in sorted(reasons.items(), key=lambda row: -row[1][0]):
-        yield f"{count:>{width},}  {spec}: {reason} (as in {example})"

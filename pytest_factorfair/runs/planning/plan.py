@@ -12,13 +12,15 @@ from pytest_factorfair.benchmarks.measurement import CORRECTED, detectable_dista
 from pytest_factorfair.domain import AnswerMode, plural
 from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.models import prices
-from pytest_factorfair.runs.planning.outlook import Outlook, misses, read
+from pytest_factorfair.models.protocol import stored_name
+from pytest_factorfair.runs.planning.outlook import Outlook, read
 from pytest_factorfair.runs.planning.sizes import most_answers
 from pytest_factorfair.runs.tabulating import deterministic
+from pytest_factorfair.store.misses import CallIndex
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate, Sampling
-    from pytest_factorfair.runs.run import Assignment
+    from pytest_factorfair.runs.run import Assignment, Run
     from pytest_factorfair.store import Store
 
 GATE = "gate and scores"
@@ -96,7 +98,7 @@ class Plan:
         if self._run.modality == "text":
             yield from self._modes()
         if self._run.settings.reuse != "none" and plan.stored < plan.planned:
-            yield from misses(self._run, self._store)
+            yield from _misses(self._run, self._store)
         # A shard, or a selection of cases, judges no gate.
         partial = self._run.settings.shard is not None or self._run.selected is not None
         most_by_id = {} if partial else most_answers(self._run, self._gates)
@@ -275,3 +277,28 @@ def _merged(rows: Sequence[DetectableChange]) -> list[tuple[str, int, str]]:
         on = score_name if len(equal_rows) == 1 else f"{len(equal_rows)} scores of {attributes}"
         lines.append((f"{gate} on {on}" if on else gate, n, change))
     return lines
+
+
+def _misses(run: Run, store: Store) -> Iterator[str]:
+    """Why answers of the run are not in the store, if it has unused answers of the same model.
+
+    A line for each model and reason, the most frequent first.
+    """
+    reasons: dict[tuple[str, str], tuple[int, str]] = {}  # the number of answers, and the case of the first
+    for spec, model in run.models.items():
+        memory, reused = CallIndex.of(store, stored_name(model)), 0
+        missing: dict[tuple[str, str], tuple[int, str]] = {}
+        for assignment in run.to_ask:
+            for query in run.queries(assignment) if assignment.model == spec else ():
+                if (reason := memory.reason(model.identity, query)) is None:
+                    reused += 1
+                else:
+                    count, example = missing.get((spec, reason), (0, assignment.case.id))
+                    missing[spec, reason] = count + 1, example
+        if reused < len(memory.reusable) + len(memory.spoilt):
+            reasons |= missing
+    if reasons:
+        yield "stored answers that are not reused, by what differs:"
+    width = max((len(f"{count:,}") for count, _ in reasons.values()), default=0)
+    for (spec, reason), (count, example) in sorted(reasons.items(), key=lambda row: -row[1][0]):
+        yield f"{count:>{width},}  {spec}: {reason} (as in {example})"

@@ -59,25 +59,25 @@ class Outage:
         self.patience = patience
         self._lock = threading.Lock()
         self._since: float | None = None  # beginning of the outage; all times by the monotonic clock
-        self._wrote = False  # whether a write has failed since then, which no read ends
+        self._write_failed = False  # whether a write has failed since then, which no read ends
         self._attempts: dict[object, tuple[float, float]] = {}  # start, and when it counts as slow
-        self._gone: Exception | None = None
+        self._final_error: Exception | None = None
         self._unreadable = False
         self._connections: WeakSet[Any] = WeakSet()
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
 
     @property
-    def away(self) -> bool:
+    def ongoing(self) -> bool:
         """Whether there is an outage: the store fails, or does not answer."""
         current_time = time.monotonic()
         with self._lock:
             return self._since is not None or any(current_time > slow for _, slow in self._attempts.values())
 
     @property
-    def gone(self) -> bool:
+    def given_up(self) -> bool:
         """Whether the store has been given up."""
-        return self._gone is not None
+        return self._final_error is not None
 
     def hurry(self) -> None:
         """Shorten the time limit, because the run is being interrupted."""
@@ -87,8 +87,8 @@ class Outage:
         """Return the result of an attempt, repeating it during an outage until the time limit."""
         began = time.monotonic()
         while True:
-            if self._gone is not None and (writes or self._unreadable):
-                raise self._gone.with_traceback(None)
+            if self._final_error is not None and (writes or self._unreadable):
+                raise self._final_error.with_traceback(None)
             mark, started = object(), time.monotonic()
             with self._lock:
                 self._attempts[mark] = started, started + slow
@@ -101,8 +101,8 @@ class Outage:
                     raise
             else:
                 with self._lock:
-                    if writes or not self._wrote:
-                        self._since, self._wrote = None, False
+                    if writes or not self._write_failed:
+                        self._since, self._write_failed = None, False
                 return result
             finally:
                 with self._lock:
@@ -114,12 +114,12 @@ class Outage:
         with self._lock:
             started, _ = self._attempts[mark]
             self._since = started if self._since is None else self._since
-            self._wrote |= writes
-            if self._gone is not None:
+            self._write_failed |= writes
+            if self._final_error is not None:
                 self._unreadable |= not writes
             elif time.monotonic() - min(began, self._since) >= self.patience:
-                self._gone = error
-            return self._gone is not None
+                self._final_error = error
+            return self._final_error is not None
 
     def watch(self, database: sqlalchemy.Engine) -> None:
         """Watch a server's connections, and cut them if an attempt gets no reply within the time limit."""
@@ -143,8 +143,8 @@ class Outage:
                 begins += [] if self._since is None or not begins else [self._since]
             if begins and time.monotonic() - min(begins) >= self.patience:
                 self._unreadable = True
-                if self._gone is None:
-                    self._gone = TimeoutError(f"no reply for {self.patience:g} seconds")
+                if self._final_error is None:
+                    self._final_error = TimeoutError(f"no reply for {self.patience:g} seconds")
                 for connection in list(self._connections):
                     with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as wire:
                         wire.shutdown(socket.SHUT_RDWR)  # an attempt that waits for a reply fails

@@ -10,27 +10,22 @@ import tempfile
 import uuid
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy.engine import URL, Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.engine import URL
 
 from pytest_factorfair import process
-from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
-from pytest_factorfair.store.opening import explained
-from pytest_factorfair.store.pictures import Picture, Pictures
-from pytest_factorfair.store.rows import CallTexts, Write, checked
-from pytest_factorfair.store.schema import RESPONSES, PreparedStatement, upsert
+from pytest_factorfair.store.rows import CallTexts, Write
+
+if TYPE_CHECKING:
+    from pytest_factorfair.store.pictures import Picture
 
 MOST = 2**26
 """How many bytes of stored responses, compressed, a process remembers in case the store loses them."""
 
 _WINDOW = 12  # 4 KB suffice for a response; the buffers of the default, 32 KB, take longer than compression
-
-_CHUNK = 100  # responses at a time, because their pictures may be large
 
 
 class Rescue:
@@ -95,37 +90,6 @@ class Rescue:
         self._write([zlib.decompress(line).decode() for line in lost.values()])
         self._elsewhere |= lost
 
-    def take_up(self, database: Engine, pictures: Pictures, *, location: str) -> int:
-        """Store the responses that earlier runs rescued, remove their files, and return how many these are.
-
-        Raises:
-            StoreError: the store cannot be written, or a line of a file is damaged.
-        """
-        count = 0
-        for path in self.files:
-            with suppress(FileNotFoundError):  # another run was first
-                lines = path.read_bytes().splitlines()
-                for start in range(0, len(lines), _CHUNK):
-                    chunk = lines[start : start + _CHUNK]
-                    rows, images = _rescued(path, chunk, first_line=start + 1, location=location)
-                    try:
-                        pictures.keep(images)
-                        with database.begin() as connection:
-                            dialect = connection.dialect
-                            for replace, rows_alike in rows.items():
-                                statement = upsert(dialect.name, replace=replace)
-                                if rows_alike:
-                                    PreparedStatement(statement, dialect).execute(connection, rows_alike)
-                    except StoreError:
-                        raise
-                    except (SQLAlchemyError, OSError) as error:
-                        raise explained(location, "cannot be written", error) from error
-                with suppress(OSError):
-                    path.resolve().unlink(missing_ok=True)  # the target of a link
-                path.unlink(missing_ok=True)
-                count += len(lines)
-        return count
-
     def _write(self, lines: list[str]) -> None:
         if not lines:
             return
@@ -146,34 +110,6 @@ class Rescue:
                 Path(elsewhere).unlink(missing_ok=True)
                 raise error from None
         self.count += len(lines)
-
-
-def _rescued(
-    path: Path, lines: Iterable[bytes], *, first_line: int, location: str
-) -> tuple[dict[bool, list[dict[str, Any]]], list[Picture]]:
-    """The rows of rescued responses, by whether they replace stored ones, and the pictures.
-
-    Raises:
-        StoreError: a line is damaged.
-    """
-    images: list[Picture] = []
-    rows: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
-    for number, line in enumerate(lines, first_line):
-        try:
-            values = json.loads(line)
-            row = checked({column.name: values[column.name] for column in RESPONSES.c}, location=location)
-            if values["image"] is not None:
-                image = base64.b64decode(values["image"], validate=True)
-                manifest = {name: row[name] for name in ("key", "model", "repeat", "seed")}
-                manifest |= {name: json.loads(row[name]) for name in ("prompt", "identity")}
-                images.append(Picture(row["picture"], image, manifest))
-            rows[values["replace"]].append(row)
-        except (ValueError, TypeError, LookupError, StoreError):
-            raise StoreError(
-                f"{path}, line {number}: not a response that a run rescued; delete the line, and it is asked "
-                "for again"
-            ) from None
-    return rows, images
 
 
 def _line(row: Mapping[str, object], picture: Picture | None, *, replace: bool) -> str:

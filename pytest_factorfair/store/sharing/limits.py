@@ -118,7 +118,7 @@ _LOCK = _READ.with_for_update()
 
 
 class SharedLimits:
-    """The rows of a run, as one of its processes uses them.
+    """The limits of a run as rows in the store, for one of its processes.
 
     Statements run in a separate thread, in the order of the calls; those that wait together share a
     transaction.
@@ -128,7 +128,7 @@ class SharedLimits:
         self, store: Store, ceilings: Ceilings, *, run: str = "", session: str = "", controller: int = 0
     ) -> None:
         """Use ``begin`` or ``join`` instead."""
-        lane = Writer(store.database, store.location, store.pictures, store.outage)
+        lane = Writer(store.database, store.location, lambda: store.pictures, store.outage)
         self._me = lane.claimant.name
         self._location = store.location
         self._lane = lane
@@ -156,7 +156,7 @@ class SharedLimits:
         run: str = "",
         now: float | None = None,
     ) -> Self:
-        """Start a session of the run of this name, sharing its limits, or else of a new run.
+        """Start a session that shares the limits of the run of this name, or of a new run without a name.
 
         The rows that dead processes left are deleted. ``now`` defaults to the clock of the database.
 
@@ -296,7 +296,7 @@ class SharedLimits:
     @property
     def usage(self) -> Usage:
         """The usage of the session; for processes that have not reported, as last read from the store."""
-        if not (self._outage.away or self._outage.gone):
+        if not (self._outage.ongoing or self._outage.given_up):
             with suppress(StoreError):
                 self._entered = self._lane.read(lambda connection: shards.accounts(connection, self.session))
         own_account = {} if self._account is None else {self._me: self.own_usage}
@@ -305,7 +305,7 @@ class SharedLimits:
     @property
     def endpoints(self) -> tuple[Health, ...]:
         """The endpoints of the run; while the store is away, as they were last read."""
-        if not (self._outage.away or self._outage.gone):
+        if not (self._outage.ongoing or self._outage.given_up):
             query = select(*_HEALTH).where(ENDPOINTS.c.run == self._run).order_by(ENDPOINTS.c.endpoint)
             rows = self._lane.read(lambda connection: connection.execute(query).all())
             self._endpoints = tuple(Health(*row) for row in rows)

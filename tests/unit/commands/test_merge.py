@@ -13,8 +13,9 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Detection, Face, Response, Usage
-from pytest_factorfair.store import ShardRow, Store
+from pytest_factorfair.store import Store
 from pytest_factorfair.store.pictures import Folder
+from pytest_factorfair.store.sharing.shards import ShardRow
 from tests import forkserver, keeping
 from tests.keeping import PNG, draw, drawn, files, fill, had
 from tests.project import program

@@ -211,7 +211,7 @@ def test_no_call_is_paid_while_the_store_is_away(
         assert model.asked == [] or looks > 3
         return looks <= 3
 
-    monkeypatch.setattr(Store, "away", property(away))
+    monkeypatch.setattr(Store, "unavailable", property(away))
     model = FakeModel()
     engine = make_engine(connections=1, limits=begin(Ceilings()))
     assert engine.submit(model, queries(1)).result(WAIT)[0].response

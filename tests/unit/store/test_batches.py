@@ -7,7 +7,8 @@ from sqlalchemy import Connection
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.store import BatchItem, BatchRow, Step, Store
+from pytest_factorfair.store import Store
+from pytest_factorfair.store.batches import BatchItem, BatchRow, Step
 from pytest_factorfair.store.sharing.claims import Claimant
 from tests import keeping
 

@@ -185,7 +185,7 @@ def test_signs_of_life_while_pictures_are_slow(
     engine = sqlalchemy.create_engine(database)
     Store.open(database).close()
     pictures = Slow(tmp_path)
-    with Store(engine, "here", pictures) as store:
+    with Store(engine, "here", lambda: pictures) as store:
         store.claim(["a"]).result(WAIT)
         image = Response("", image=keeping.PNG)
         row = keeping.put(store, "a", image, model="m", prompt="p", repeat=0)

@@ -28,15 +28,15 @@ def test_an_outage_is_waited_for() -> None:
     outage, disk = Outage(patience=60), Disk(failures=2)
     assert outage.with_retries(disk, writes=True) == "done"
     assert disk.attempts == 3
-    assert not outage.away
-    assert not outage.gone
+    assert not outage.ongoing
+    assert not outage.given_up
 
 
 def test_once_the_patience_is_used_up_nobody_waits_again() -> None:
     outage, disk, healthy = Outage(patience=0), Disk(), Disk(failures=0)
     with pytest.raises(OSError, match="No space left"):
         outage.with_retries(disk, writes=True)
-    assert outage.gone
+    assert outage.given_up
     with pytest.raises(OSError, match="No space left"):
         outage.with_retries(healthy, writes=True)
     assert (disk.attempts, healthy.attempts) == (1, 0)
@@ -61,14 +61,14 @@ def test_a_permanent_error_is_raised_at_once() -> None:
 
     with pytest.raises(ValueError, match="a bug"):
         outage.with_retries(wrong, writes=True)
-    assert not outage.away
+    assert not outage.ongoing
 
 
 def test_a_slow_attempt_counts_as_an_outage_while_it_lasts() -> None:
     outage = Outage()
-    assert outage.with_retries(lambda: outage.away, writes=True, slow=-1.0)
-    assert not outage.with_retries(lambda: outage.away, writes=True, slow=60.0)
-    assert not outage.away
+    assert outage.with_retries(lambda: outage.ongoing, writes=True, slow=-1.0)
+    assert not outage.with_retries(lambda: outage.ongoing, writes=True, slow=60.0)
+    assert not outage.ongoing
 
 
 def test_a_successful_read_does_not_end_an_outage_of_writes() -> None:
@@ -76,10 +76,10 @@ def test_a_successful_read_does_not_end_an_outage_of_writes() -> None:
 
     def write() -> str:
         if disk.attempts:
-            assert outage.away
+            assert outage.ongoing
             outage.with_retries(lambda: None, writes=False)
-            assert outage.away
+            assert outage.ongoing
         return disk()
 
     assert outage.with_retries(write, writes=True) == "done"
-    assert not outage.away
+    assert not outage.ongoing

@@ -39,7 +39,7 @@ def test_commits_when_idle_and_at_latest_every_hundred_rows(store: Store, file: 
     database = opening.opened(opening.parsed(f"sqlite:///{file}"), read_only=False)
     commits: list[int] = []
     event.listen(database, "commit", lambda _: commits.append(1))
-    writer = Writer(database, "here", Folder(file.parent), Outage())
+    writer = Writer(database, "here", lambda: Folder(file.parent), Outage())
     writer.write([drafted(0)]).result(WAIT)
     assert len(commits) == 1  # nothing else was waiting: at once
     with locked(file):
@@ -57,7 +57,7 @@ def test_rows_that_arrive_together_share_a_commit_of_bounded_size(store: Store, 
     database = opening.opened(opening.parsed(f"sqlite:///{file}"), read_only=False)
     commits: list[int] = []
     event.listen(database, "commit", lambda _: commits.append(store.count(f"k{n}" for n in range(301))))
-    writer = Writer(database, "here", Folder(file.parent), Outage())
+    writer = Writer(database, "here", lambda: Folder(file.parent), Outage())
     writer.write([drafted(number) for number in range(301)]).result(WAIT)
     assert store.count(f"k{number}" for number in range(301)) == 301
     writer.close()

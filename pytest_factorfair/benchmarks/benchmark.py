@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
 
 from pytest_factorfair.benchmarks.asking import (
@@ -38,6 +37,7 @@ from pytest_factorfair.benchmarks.measuring import (
     Scope,
     SelectedCounts,
     filter_words,
+    plain_values,
     shared,
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
@@ -48,9 +48,12 @@ from pytest_factorfair.domain import (
     Answer,
     Case,
     CaseKey,
+    Declining,
     Gate,
     Query,
     Record,
+    Reported,
+    ReportRows,
     Sampling,
     SavedCounts,
     Score,
@@ -61,11 +64,8 @@ from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Charts, Figure
 from pytest_factorfair.drawing.statements import among, per_case
 from pytest_factorfair.drawing.table import Row, Table, interval, number, span
-from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
     from pytest_factorfair.checklist.loading import Files
 
 
@@ -109,6 +109,8 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
     """Metrics whose scores can be computed again from the counts that reports contain."""
     metrics: Mapping[str, Metric]
     """The metrics that gates judge, by name, each declared once."""
+    rows: tuple[ReportRows[Any], ...] = ()
+    """The rows that it adds to reports besides scores; ``report`` fills them."""
     diagnosed: str = ""
     piece: tuple[str, str] = ("part", "")
     assets: str = ""
@@ -236,36 +238,22 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
         """The counts that a report contains; ``records`` are its answers, which comparisons pair."""
         del records
         rows = [row["values"] for row in report.get("counts", ()) if row["benchmark"] == self.name]
-        return tuple(map(self.codec.validate_python, rows)) if rows else ()
-
-    @cached_property
-    def codec(self) -> TypeAdapter[CountsT]:
-        """Writes counts to reports, and reads them.
-
-        Raises:
-            InputError: their class has fields that JSON cannot hold.
-        """
-        from pydantic import PydanticUserError, TypeAdapter
-
-        counts: Any = self.counts
-        try:
-            return TypeAdapter(counts)
-        except PydanticUserError as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(
-                f"benchmark '{self.name}': counts: not a class of plain values: {reason}"
-            ) from None
+        return (
+            tuple(map(plain_values(self.counts, f"benchmark '{self.name}': counts").validate_python, rows))
+            if rows
+            else ()
+        )
 
     def report(self, counts: Sequence[CountsT], inputs: ReportInputs) -> BenchmarkReport:
         """The rows of a report on these counts."""
         scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
-        return BenchmarkReport(
-            scores=tuple(score.row() for score in scores),
-            counts=tuple(
-                SavedCounts(model_counts.model, self.name, self.codec.dump_python(model_counts, mode="json"))
-                for model_counts in (counts if self.counts else ())
-            ),
+        codec = plain_values(self.counts, self.name) if self.counts else None
+        saved = (
+            SavedCounts(model_counts.model, self.name, codec.dump_python(model_counts, mode="json"))
+            for model_counts in counts
+            if codec is not None
         )
+        return BenchmarkReport(scores=tuple(score.row() for score in scores), counts=tuple(saved))
 
     def scans(self, counts: Sequence[CountsT], inputs: ReportInputs) -> Sequence[ScanMeasurement]:
         """The scans that gates judge, of models that were asked something."""
@@ -401,6 +389,14 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
         """Tables of figures besides scores, which help to read the scores."""
         return ()
 
+    def warnings(self, summary: Summary) -> Iterable[str]:
+        """What readers must know before they read scores, such as a part without a single answer."""
+        return ()
+
+    def declining(self, reported: Reported) -> Iterable[Declining]:
+        """How many judgements models declined that count as neutral."""
+        return ()
+
     def quotations(self, summary: Summary) -> Iterable[str]:
         """Replies of models, so that readers can judge how they were counted."""
         return ()
@@ -439,6 +435,10 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
 
     def right_answers(self, summary: Summary) -> Mapping[CaseKey, Sequence[RightAnswer]]:
         """The right answers to the cases that have any, as far as a report holds them."""
+        return {}
+
+    def true_groups(self, summary: Summary, record: Record, case: Case) -> Mapping[str, str]:
+        """The true group of a case by attribute, where facts tell."""
         return {}
 
     def limits(self, summary: Summary) -> Iterable[str]:

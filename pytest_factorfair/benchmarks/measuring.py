@@ -7,7 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, Generic, Literal, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple
 
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
@@ -25,19 +26,18 @@ from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.domain import (
     Change,
     Checklist,
-    Correction,
-    Dependence,
     Gate,
-    ImpactRatio,
-    PromptCounts,
     Record,
     SavedCounts,
-    ScanResult,
     Score,
-    TopicCounts,
 )
-from pytest_factorfair.statistics.confusion import Confusion
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.statistics.estimate import Estimate
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from pytest_factorfair.statistics.confusion import Confusion
 
 GateSet = Literal["default", "lenient"]
 """The recommended sets of gates: no plain bias, or nothing worse than what a team's model fails today."""
@@ -126,16 +126,26 @@ class ModelComparison(NamedTuple):
         return cls(score_key, next(iter(scores.values())).metric, compared_scores, gaps)
 
 
+def plain_values(kind: Any, benchmark: str, name: str = "counts") -> TypeAdapter[Any]:
+    """Writes values of a benchmark's class to reports, and reads them; ``name`` is what messages call it.
+
+    Raises:
+        InputError: the class has fields that JSON cannot hold.
+    """
+    from pydantic import PydanticUserError, TypeAdapter
+
+    try:
+        return TypeAdapter(kind)
+    except PydanticUserError as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"benchmark '{benchmark}': {name}: not a class of plain values: {reason}") from None
+
+
 class BenchmarkReport(NamedTuple):
-    """The rows of a report on the counts of one benchmark."""
+    """The rows of a report on the counts of one benchmark; ``rows`` are those that it declares, by name."""
 
     scores: tuple[Score, ...] = ()
-    topics: tuple[TopicCounts, ...] = ()
-    prompts: tuple[PromptCounts, ...] = ()
-    dependences: tuple[Dependence, ...] = ()
-    scans: tuple[ScanResult, ...] = ()
-    corrections: tuple[Correction, ...] = ()
-    impact_ratios: tuple[ImpactRatio, ...] = ()
+    rows: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
     counts: tuple[SavedCounts, ...] = ()
     notes: tuple[str, ...] = ()
 

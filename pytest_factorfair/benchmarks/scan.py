@@ -22,12 +22,11 @@ from pytest_factorfair.benchmarks.conditions import Conditions
 from pytest_factorfair.benchmarks.first_look import Questions
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Component, Measurement
 from pytest_factorfair.benchmarks.metric import Metric
+from pytest_factorfair.benchmarks.reporting import ScannedCell, ScanResult
 from pytest_factorfair.domain import (
     CaseGroup,
     Outcome,
     QuestionCondition,
-    ScannedCell,
-    ScanResult,
     plural,
 )
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray

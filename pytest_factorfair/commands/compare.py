@@ -121,8 +121,9 @@ def compare(
         InputError: a file is no report, reports cannot be compared, or no report has the teacher.
     """
     # Lazy: these import numpy and the scores, which `factorfair --help` does not need.
+    from pytest_factorfair.benchmarks.combined import declining
     from pytest_factorfair.domain import Board, Leaderboard
-    from pytest_factorfair.drawing.statements import declining, detector_lines
+    from pytest_factorfair.drawing.statements import detector_lines
     from pytest_factorfair.gates.comparison import boards
 
     reports = _read(paths)
@@ -164,7 +165,7 @@ def compare(
         compared_model.name: of.share
         for compared_model, entries in compared_models
         for entry in entries[:1]
-        for of in declining(entry.summary.topics, ())
+        for of in declining(entry.summary)
         if of.mostly and of.model == entry.model
     }
     notes += [

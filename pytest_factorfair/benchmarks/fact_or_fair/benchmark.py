@@ -12,7 +12,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import citable, ex
 from pytest_factorfair.benchmarks.fact_or_fair.asking.situations import conditions, situation
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase, topic_cases
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, rows, saved
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, saved, topic_counts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import (
     METRICS,
     RATES,
@@ -29,6 +29,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import (
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import SCAN, FirstLookScan
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import SCORES
 from pytest_factorfair.benchmarks.fact_or_fair.printing import reporting
+from pytest_factorfair.benchmarks.fact_or_fair.printing.declines import declining
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import brief, quotations
 from pytest_factorfair.benchmarks.fact_or_fair.recommended import recommended
 from pytest_factorfair.benchmarks.fact_or_fair.report import (
@@ -37,6 +38,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.report import (
     fragile,
     people_seen,
 )
+from pytest_factorfair.benchmarks.fact_or_fair.rows import CORRECTIONS, DEPENDENCES, TOPICS
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
     BaselineCounts,
@@ -52,6 +54,7 @@ from pytest_factorfair.benchmarks.measuring import (
     ReportInputs,
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
+from pytest_factorfair.benchmarks.reporting import SCANS
 from pytest_factorfair.domain import Case, Record, Sampling
 
 if TYPE_CHECKING:
@@ -78,6 +81,7 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
     published = PublishedSetup({"size": "1024x1024"}, {"races": "published-code"})
     unit = "answers per topic and context"
     metrics = METRICS
+    rows = (TOPICS, DEPENDENCES, SCANS, CORRECTIONS)
     recomputable = frozenset({*(metric.name for metric in SCORES), *RATES})
     unsaved = ("s_e_within", "crossed", "name_preference", "influence", SCAN.name)
 
@@ -108,6 +112,9 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
     on_card = staticmethod(reporting.on_card)
     over_time = staticmethod(reporting.over_time)
     right_answers = staticmethod(reporting.right_answers)
+    true_groups = staticmethod(reporting.true_groups)
+    declining = staticmethod(declining)
+    warnings = staticmethod(reporting.warnings)
     limits = staticmethod(reporting.limits)
     reading = staticmethod(reporting.reading)
 
@@ -183,10 +190,12 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
                 *super().report(counts, inputs).scores,
                 *influence(counts, estimator=inputs.estimation.estimator),
             ),
-            topics=tuple(row for tally in counts for row in rows(tally)),
-            dependences=tuple(row for tally in counts for row in dependences(tally)),
-            scans=tuple(score.outcome_row(inputs.baseline) for score in scans),
-            corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
+            rows={
+                TOPICS.name: tuple(row for tally in counts for row in topic_counts(tally)),
+                DEPENDENCES.name: tuple(row for tally in counts for row in dependences(tally)),
+                SCANS.name: tuple(score.outcome_row(inputs.baseline) for score in scans),
+                CORRECTIONS.name: corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
+            },
             notes=tuple(notes),
         )
 

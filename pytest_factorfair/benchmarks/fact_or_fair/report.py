@@ -12,7 +12,8 @@ import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import EXPECTED, SPREAD, TAKEN, Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import MATTERS
-from pytest_factorfair.domain import NO_FACE, Checklist, Correction, Record
+from pytest_factorfair.benchmarks.fact_or_fair.rows import Correction
+from pytest_factorfair.domain import NO_FACE, Checklist, Record
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.bounds import chi_square_tail
 from pytest_factorfair.statistics.confusion import Confusion, correct

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_factorfair.benchmarks.items.impact import IMPACT_RATIOS, ImpactRatio
 from pytest_factorfair.benchmarks.items.metrics import ALL_PARTS, METRICS, SCORES
 from pytest_factorfair.benchmarks.reporting import by_subject, scan_tables
-from pytest_factorfair.domain import ALL, ImpactRatio, Score, Summary, plural
+from pytest_factorfair.domain import ALL, Score, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries, shown
 from pytest_factorfair.drawing.figures import (
     FIT,
@@ -70,7 +71,7 @@ def tables(summary: Summary) -> Iterator[Table]:
 
 def supplements(summary: Summary) -> Iterator[Table]:
     """The impact ratios of each model and checklist, with the caution that belongs to them."""
-    for title, rows in by_subject(summary.impact_ratios):
+    for title, rows in by_subject(IMPACT_RATIOS.of(summary)):
         reasons = dict.fromkeys(row.reason for row in rows if row.reason)
         yield Table(f"impact ratios, {title}", IMPACT, tuple(map(_impact, rows)), (CAUTION, *reasons))
 

@@ -99,7 +99,7 @@ def test_the_change_and_power_of_a_new_metric_follow() -> None:
 def test_the_column_and_page_of_a_new_metric_follow() -> None:
     """10 of the 40 questions about each direction of the first statistic have no answer."""
     reported = report([RUN], ReportInputs())
-    shown = summary(reported.scores, topics=reported.topics)
+    shown = summary(reported.scores, rows=reported.rows)
     (table,) = score_tables(shown)
     column = table.headings.index("silence rate")
     assert table.meanings[column] == "How many questions get no answer that can be read? Lower is better."

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase, Valence, scenario_name
-from pytest_factorfair.domain import Answer, Dependence, Summary
+from pytest_factorfair.benchmarks.fact_or_fair.rows import DEPENDENCES, TOPICS, Dependence
+from pytest_factorfair.domain import Answer, Summary
 from pytest_factorfair.drawing import statements
 
 Row = dict[str, Any]
@@ -28,12 +29,12 @@ def rows(summary: Summary) -> Iterator[Row]:
     scores of the condition; its most uneven cell ``broke`` them.
     """
     failed = [verdict for verdict in summary.gates if verdict.judgement == "failed"]
-    statistics = {topic.statistic for topic in summary.topics}
+    statistics = {topic.statistic for topic in TOPICS.of(summary)}
     lowest: dict[tuple[object, ...], float] = {}
-    for row in summary.dependences:
+    for row in DEPENDENCES.of(summary):
         evenness = [cell.evenness for cell in row.cells if cell.evenness is not None]
         lowest[_score(row)] = min([*evenness, lowest.get(_score(row), 1.0)])
-    for row in summary.dependences:
+    for row in DEPENDENCES.of(summary):
         words = {*_score(row), row.part, *statistics}
         part_of = [
             verdict.subject

@@ -15,7 +15,9 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import COLUMNS
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import SCAN
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import CONDITIONS
-from pytest_factorfair.domain import ScanResult, Summary, TopicCounts, plural, titled
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS, TopicCounts
+from pytest_factorfair.benchmarks.reporting import SCANS, ScanResult
+from pytest_factorfair.domain import Summary, plural, titled
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilsons
@@ -41,7 +43,7 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
         if verdict.judgement == "failed" and not verdict.gate.startswith(SCAN.name)
     ]
     by_cell: dict[tuple[str, ...], list[TopicCounts]] = {}
-    for topic in summary.topics:
+    for topic in TOPICS.of(summary):
         cell = (topic.model, topic.checklist, topic.attribute, topic.statistic, topic.context or topic.part)
         by_cell.setdefault(cell, []).append(topic)
     for (model, checklist, attribute, statistic, column), ends in by_cell.items():
@@ -87,7 +89,7 @@ def address(scan: ScanResult, number: int) -> str:
 def scanned(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
     """The worst cells of failed scans, each with the questions that show it and their place in the matrix."""
     cases_by_id = {(case.checklist, case.id): case for case in cases}
-    for scan in summary.scans:
+    for scan in SCANS.of(summary):
         failed = [
             verdict.subject
             for verdict in summary.gates

@@ -10,16 +10,10 @@ from typing import TypeAlias
 
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, columns
 from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import Headline, headline
+from pytest_factorfair.benchmarks.fact_or_fair.rows import CORRECTIONS, TOPICS, Correction, TopicCounts
 from pytest_factorfair.benchmarks.measurement import ALLOWED
 from pytest_factorfair.benchmarks.rates import Rate, rates
-from pytest_factorfair.domain import (
-    Citation,
-    Correction,
-    ReasonShare,
-    Score,
-    Summary,
-    TopicCounts,
-)
+from pytest_factorfair.domain import Citation, ReasonShare, Score, Summary
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.entries import Entry, shown
 from pytest_factorfair.drawing.table import (
@@ -80,7 +74,7 @@ def score_tables(summary: Summary) -> Iterator[Table]:
         headings = (*(metric.label for metric in shown.values()), STRENGTH)
         declined = _declined_by_context(
             topic
-            for topic in summary.topics
+            for topic in TOPICS.of(summary)
             if (topic.model, topic.checklist, topic.attribute) == subject and topic.part == "subjective"
         )
         yield Table(
@@ -145,7 +139,7 @@ def brief(summary: Summary) -> Table | None:
             about = (*statements.among(summary, score), statements.attribute(score.attribute, summary))
             by_subject.setdefault(about, []).append(score)
     several = any(sum(score.metric == "s_e" for score in scores) > 1 for scores in by_subject.values())
-    declines = any(topic.declined for topic in summary.topics)
+    declines = any(topic.declined for topic in TOPICS.of(summary))
     rows = []
     for about, scores in by_subject.items():
         fact = next((score for score in scores if score.metric == "s_fact"), None)
@@ -176,7 +170,7 @@ def _counted(score: Score, summary: Summary) -> tuple[int, int, int, int]:
     """The questions of a score's model and attribute, those lost, the judgements, and those declined."""
     topics = [
         topic
-        for topic in summary.topics
+        for topic in TOPICS.of(summary)
         if (topic.model, topic.checklist, topic.attribute) == (score.model, score.checklist, score.attribute)
     ]
     return (
@@ -325,7 +319,7 @@ MEANT = "perceived shares, pooled over topics; below them, what is left once the
 def correction_tables(summary: Summary) -> Iterator[Table]:
     """One table per model, checklist and attribute: groups across, raw above corrected shares."""
     subjects: dict[tuple[str, str, str], list[Correction]] = {}
-    for correction in summary.corrections:
+    for correction in CORRECTIONS.of(summary):
         subjects.setdefault((correction.model, correction.checklist, correction.attribute), []).append(
             correction
         )

@@ -91,13 +91,16 @@ def benchmarks_of(scores: Iterable[Score]) -> tuple[AnyBenchmark, ...]:
 
     All benchmarks if no score tells, as rates of lost answers do not: what else is reported may be of any.
     """
+    from pytest_factorfair.benchmarks.metric import with_variants
     from pytest_factorfair.benchmarks.rates import Rate
 
     owners, metrics = set[str](), dict[str, set[str]]()
     for score in scores:
         metrics.setdefault(score.checklist, set()).add(score.metric)
     for benchmark in imported_first() if metrics else ():
-        own = {name for name, metric in benchmark.declared.items() if not isinstance(metric, Rate)}
+        own = {
+            name for name, metric in with_variants(benchmark.metrics).items() if not isinstance(metric, Rate)
+        }
         for checklist in [checklist for checklist in metrics if metrics[checklist] & own]:
             owners.add(benchmark.name)
             del metrics[checklist]

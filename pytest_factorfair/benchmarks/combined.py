@@ -13,8 +13,21 @@ from pytest_factorfair.benchmarks import (
     imported_first,
     names,
 )
-from pytest_factorfair.benchmarks.measurement import Counts, Estimation, Measurement, TopicKey, attributed
-from pytest_factorfair.benchmarks.measuring import BenchmarkReport, ReportInputs
+from pytest_factorfair.benchmarks.measurement import (
+    CORRECTED,
+    Counts,
+    Estimation,
+    Measurement,
+    TopicKey,
+    attributed,
+)
+from pytest_factorfair.benchmarks.measuring import (
+    BenchmarkReport,
+    ReportInputs,
+    Scope,
+    SelectedCounts,
+    filter_words,
+)
 from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.domain import Case, Checklist, Declining, Gate, Reported, Summary
 from pytest_factorfair.drawing import statements
@@ -57,10 +70,42 @@ def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tu
             for benchmark, benchmark_counts in by_benchmark(counts)
             if gate.metric in benchmark.metrics
             and (not gate.regression or benchmark.metrics[gate.metric].changes)
-            for measurement in benchmark.measure(
-                gate.metric, benchmark.scope(gate, benchmark_counts).words, benchmark_counts, estimation
+            for measurement in measure(
+                benchmark,
+                gate.metric,
+                scope(benchmark, gate, benchmark_counts).words,
+                benchmark_counts,
+                estimation,
             )
         )
+
+
+def measure(
+    benchmark: AnyBenchmark,
+    metric: str,
+    words: Sequence[str],
+    counts: Sequence[Counts],
+    estimation: Estimation,
+) -> tuple[Measurement, ...]:
+    """The scores that the words of a gate select among all counts of a benchmark."""
+    selection, filters = SelectedCounts.of(words, counts, benchmark.scores), benchmark.metrics[metric].filters
+    if filters is not None and selection.narrowed_by(selection.vocabulary.keys() - filters):
+        return ()
+    return tuple(benchmark.metrics[metric].measurements(selection, estimation))
+
+
+def scope(benchmark: AnyBenchmark, gate: Gate, counts: Sequence[Counts]) -> Scope:
+    """The filters of a gate, and the part that it is meant for if the filters name none."""
+    sense, vocabulary = benchmark.metrics[gate.metric].sense(gate.comparison), filter_words(counts)
+    if sense is None:
+        return Scope(gate.filters)
+    parts, contexts = (vocabulary.get(kind, frozenset()) for kind in ("part", "context"))
+    named = not (parts | contexts).isdisjoint(gate.filters)
+    if not named and sense.part in parts:
+        return Scope((*gate.filters, sense.part), narrowed=True)
+    keys = [score.score_key for score in measure(benchmark, gate.metric, gate.filters, counts, CORRECTED)]
+    beside = dict.fromkeys(key.context or key.part for key in keys if key.part != sense.part)
+    return Scope(gate.filters, beside=tuple(beside), named=named)
 
 
 def topic_keys(model: str, checklist: Checklist, case: Case) -> frozenset[TopicKey]:

@@ -14,7 +14,7 @@ from pytest_factorfair.commands.common import Commands, loaded, read_hooks, same
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from pytest_factorfair.benchmarks.measuring import ComparedModel
+    from pytest_factorfair.benchmarks.comparing import ComparedModel
     from pytest_factorfair.domain import Case, Checklist, History, Leaderboard, Score, Succession, Summary
     from pytest_factorfair.drawing.entries import Entry
     from pytest_factorfair.runs.baseline import Baseline
@@ -318,7 +318,7 @@ def _at_hand(name: str, report: ReadReport, *, shipped: bool) -> tuple[Checklist
 
 def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedModel, tuple[Entry, ...]]]:
     """Every model of every report, with a unique name and its entry for each checklist."""
-    from pytest_factorfair.benchmarks.measuring import ComparedModel
+    from pytest_factorfair.benchmarks.comparing import ComparedModel
     from pytest_factorfair.drawing import escaping
     from pytest_factorfair.drawing.entries import Entry
 

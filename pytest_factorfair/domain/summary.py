@@ -165,7 +165,7 @@ class Reported(Protocol):
 RowT = TypeVar("RowT")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReportRows(Generic[RowT]):
     """Rows that a benchmark adds to reports: the member of report.json that holds them, and their class.
 

@@ -61,7 +61,6 @@ class FaintbenchBenchmark(Benchmark[Faintbench, PromptCase, Gallery]):
     checklist = Faintbench
     unit = "pictures per prompt"
     metrics: Mapping[str, Metric] = {**METRICS, **RATES}
-    declared: Mapping[str, Metric] = {**{metric.name: metric for metric in LEVELS}, **METRICS, **RATES}
     printed = METRICS
     rows = (PROMPTS,)
     piece = ("category of prompts", "categories of prompts")
@@ -144,14 +143,6 @@ class FaintbenchBenchmark(Benchmark[Faintbench, PromptCase, Gallery]):
         for metric in METRICS.values():
             for selection in Selection.over(counts):
                 yield metric.score(counts, selection)
-
-    def pieces(self, counts: Gallery) -> Iterator[tuple[str, PromptsMeasurement]]:
-        """The scores of each category of prompts."""
-        for metric in METRICS.values():
-            if metric.better != "neither":
-                for category in sorted(counts.vocabulary["category"]):
-                    selection = Selection({"category": frozenset({category})})
-                    yield category, metric.score(counts, selection)
 
     def recommended(
         self, checklist: Faintbench, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"

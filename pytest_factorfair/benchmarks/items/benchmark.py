@@ -34,6 +34,7 @@ from pytest_factorfair.benchmarks.measuring import (
 )
 from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.benchmarks.reporting import SCANS
+from pytest_factorfair.benchmarks.scan import scans
 from pytest_factorfair.domain import Case, Record, Sampling, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Figure
@@ -109,7 +110,7 @@ class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
         return BenchmarkReport(
             scores=tuple(row for row in rows if row.n),
             rows={
-                SCANS.name: tuple(scan.outcome_row(inputs.baseline) for scan in self.scans(counts, inputs)),
+                SCANS.name: tuple(scan.outcome_row(inputs.baseline) for scan in scans(self, counts, inputs)),
                 IMPACT_RATIOS.name: tuple(row for votes in counts for row in impact_ratios(votes)),
             },
             notes=tuple(dict.fromkeys(line for votes in counts for line in _cautions(votes.key))),

@@ -17,8 +17,8 @@ import yaml
 from pytest_factorfair import benchmarks
 from pytest_factorfair.benchmarks import register
 from pytest_factorfair.benchmarks.combined import selected
+from pytest_factorfair.benchmarks.comparing import ComparedModel
 from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Counts, detectable_distance
-from pytest_factorfair.benchmarks.measuring import ComparedModel
 from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.benchmarks.rates import Rate, rates
 from pytest_factorfair.benchmarks.schema import schemas
@@ -195,7 +195,7 @@ class Row:
 def test_rows_that_reports_cannot_contain_are_refused_before_anything_is_asked() -> None:
     def refusal(name: str, row: type, *key: str) -> str:
         class Listed(Renamed):
-            rows = (ReportRows(name, row, key),)
+            rows = (ReportRows[Any](name, row, key),)
 
         with pytest.raises(InputError) as refused:
             register([Listed()])

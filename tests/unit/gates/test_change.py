@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
+from pytest_factorfair.benchmarks.comparing import ComparedModel
 from pytest_factorfair.benchmarks.fact_or_fair import metrics as by_name
 from pytest_factorfair.benchmarks.fact_or_fair.counting.by_query import AnswersByQuery
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import CrossedCounts, Tally, saved, topic_counts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import JointScore
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Pairs, churn
 from pytest_factorfair.benchmarks.measurement import BaselineCounts
-from pytest_factorfair.benchmarks.measuring import ComparedModel
 from pytest_factorfair.domain import UNSPECIFIED, Answer, CaseKey, Direction, Question, Record, Verdict
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, judge, parse

@@ -132,7 +132,7 @@ class FirstLookScan(ScanMeasurement):
         )
         return round(float(shares[letters].sum()), 1), round(float(shares.sum()))
 
-    def change(self, baseline: BaselineCounts) -> Change | None:
+    def tested_change(self, baseline: BaselineCounts) -> Change | None:
         """What is extreme and was not, or was and is not, in a former run's answers; None if it has none."""
         tally = self._tallies[0]
         former_tally = baseline.like(tally)

@@ -59,7 +59,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import (
     JointEstimate,
     Spread,
 )
-from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Estimation
+from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Estimation, Measurement
 from pytest_factorfair.benchmarks.metric import TYPICAL, InWords, Sense
 from pytest_factorfair.domain import DIRECTIONS, Interval, titled
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
@@ -230,9 +230,22 @@ class PairedScore(TallyScore):
     def minus(self, other: PairedScore) -> Estimate:
         return self.metric.change(self.tally, other.tally, paired(self.tally, other.tally))
 
+    def pieces(self) -> Iterator[tuple[str, Measurement]]:
+        """The scores of each statistic; a product needs several."""
+        if not self.metric.product:
+            for tally in _by_statistic(self.tally):
+                for score in self.metric.scores(tally):
+                    yield tally.statistics[0], score
+
     def paired(self, other: PairedScore) -> float:
         most_answered = max(self.tally.answered.sum(), other.tally.answered.sum(), 1)
         return float(len(paired(self.tally, other.tally).new) / most_answered)
+
+
+@lru_cache(maxsize=KEPT)
+def _by_statistic(tally: Tally) -> tuple[Tally, ...]:
+    """The same tallies for every metric, whose estimates are kept."""
+    return tuple(tally.restrict([statistic]) for statistic in tally.statistics)
 
 
 @lru_cache(maxsize=KEPT)

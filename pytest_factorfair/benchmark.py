@@ -64,6 +64,7 @@ benchmark* of the documentation has a complete one.
 
 from pytest_factorfair.benchmarks.asking import Situation
 from pytest_factorfair.benchmarks.benchmark import Benchmark
+from pytest_factorfair.benchmarks.group_counts import CaseCounts, GroupCounts, Share
 from pytest_factorfair.benchmarks.measurement import (
     BaselineCounts,
     Cell,
@@ -80,7 +81,6 @@ from pytest_factorfair.benchmarks.measuring import (
     SelectedCounts,
 )
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
-from pytest_factorfair.benchmarks.share import CaseCounts, GroupCounts, Share
 from pytest_factorfair.checklist.fields import ChecklistHeader, Group, Layout, attribute, hashed
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem

@@ -15,7 +15,8 @@ from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.comparing import ComparedModel
-    from pytest_factorfair.domain import Case, Checklist, History, Leaderboard, Score, Succession, Summary
+    from pytest_factorfair.domain import Case, Checklist, Score, Summary
+    from pytest_factorfair.domain.board import History, Leaderboard, Succession
     from pytest_factorfair.drawing.entries import Entry
     from pytest_factorfair.runs.baseline import Baseline
 
@@ -122,7 +123,7 @@ def compare(
     """
     # Lazy: these import numpy and the scores, which `factorfair --help` does not need.
     from pytest_factorfair.benchmarks.combined import declining
-    from pytest_factorfair.domain import Board, Leaderboard
+    from pytest_factorfair.domain.board import Board, Leaderboard
     from pytest_factorfair.drawing.statements import detector_lines
     from pytest_factorfair.gates.comparison import boards
 
@@ -232,7 +233,7 @@ def _apart(former: ReadReport, current: ReadReport) -> str:
 def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], list[list[ReadReport]]]:
     """The history of a model: its reports in the order of time, grouped by whether they are comparable."""
     from pytest_factorfair.benchmarks import benchmark_with
-    from pytest_factorfair.domain import History, Release, Trend
+    from pytest_factorfair.domain.board import History, Release, Trend
 
     ordered = sorted(reports, key=lambda report: report.summary.fingerprint.times.get("started", ""))
     eras: list[list[ReadReport]] = []
@@ -359,7 +360,7 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
     like them if they differ. ``first`` adds the step from the first report to the last.
     """
     from pytest_factorfair.benchmarks.measurement import BaselineCounts
-    from pytest_factorfair.domain import Succession
+    from pytest_factorfair.domain.board import Succession
     from pytest_factorfair.drawing.statements import declines_changed
     from pytest_factorfair.gates.comparison import changes
 

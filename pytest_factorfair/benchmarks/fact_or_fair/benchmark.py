@@ -10,6 +10,7 @@ from pytest_factorfair.benchmarks.benchmark import Benchmark
 from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases, notices
 from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import citable, explained, queries
 from pytest_factorfair.benchmarks.fact_or_fair.asking.situations import conditions, situation
+from pytest_factorfair.benchmarks.fact_or_fair.cautions import cautions, fragile
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase, topic_cases
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, saved, topic_counts
@@ -32,13 +33,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.printing import reporting
 from pytest_factorfair.benchmarks.fact_or_fair.printing.declines import declining
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import brief, quotations
 from pytest_factorfair.benchmarks.fact_or_fair.recommended import recommended
-from pytest_factorfair.benchmarks.fact_or_fair.report import (
-    cautions,
-    corrections,
-    fragile,
-    people_seen,
-)
-from pytest_factorfair.benchmarks.fact_or_fair.rows import CORRECTIONS, DEPENDENCES, TOPICS
+from pytest_factorfair.benchmarks.fact_or_fair.rows import CORRECTIONS, DEPENDENCES, TOPICS, Correction
 from pytest_factorfair.benchmarks.measurement import (
     Estimation,
 )
@@ -61,9 +56,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.drawing.entries import Entry, Omission
     from pytest_factorfair.drawing.figures import Figure
     from pytest_factorfair.drawing.table import Table
-
-NOT_SCANNED = "pictures have no scan: a bias in one prompt alone can pass"
-"""A note of image runs with gates."""
 
 
 class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
@@ -179,10 +171,16 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
         judged_scans = scans(self, counts, inputs)
         likeliest = (score.likeliest for score in judged_scans if isinstance(score, FirstLookScan))
         notes = [*fragile(counts), *cautions(counts), *filter(None, likeliest)]
-        for checklist in inputs.checklists:
-            if isinstance(checklist, FactOrFair) and checklist.modality == "image":
-                notes += people_seen(inputs.records, checklist, models=inputs.models)
-                notes += [NOT_SCANNED] if inputs.gates else []
+        corrections: tuple[Correction, ...] = ()
+        pictured = [checklist for checklist in inputs.checklists if checklist.modality == "image"]
+        if pictured or inputs.tables:
+            from pytest_factorfair.benchmarks.fact_or_fair import pictures  # no run of text needs it
+
+            for checklist in pictured:
+                if isinstance(checklist, FactOrFair):
+                    notes += pictures.people_seen(inputs.records, checklist, models=inputs.models)
+                    notes += [pictures.NOT_SCANNED] if inputs.gates else []
+            corrections = pictures.corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise)
         return BenchmarkReport(
             scores=(
                 *super().report(counts, inputs).scores,
@@ -192,7 +190,7 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
                 TOPICS.name: tuple(row for tally in counts for row in topic_counts(tally)),
                 DEPENDENCES.name: tuple(row for tally in counts for row in dependences(tally)),
                 SCANS.name: tuple(score.outcome_row(inputs.baseline) for score in judged_scans),
-                CORRECTIONS.name: corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
+                CORRECTIONS.name: corrections,
             },
             notes=tuple(notes),
         )

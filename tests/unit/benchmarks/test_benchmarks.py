@@ -18,11 +18,11 @@ from pytest_factorfair import benchmarks
 from pytest_factorfair.benchmarks import register
 from pytest_factorfair.benchmarks.combined import selected
 from pytest_factorfair.benchmarks.comparing import ComparedModel
+from pytest_factorfair.benchmarks.group_counts import GroupCounts
 from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Counts, detectable_distance
 from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.benchmarks.rates import Rate, rates
 from pytest_factorfair.benchmarks.schema import schemas
-from pytest_factorfair.benchmarks.share import GroupCounts
 from pytest_factorfair.domain import Answer, CaseKey, Checklist, Record, ReportRows, Sampling, Score
 from pytest_factorfair.errors import ChecklistError, InputError
 from pytest_factorfair.gates import Terms, check, expand, judge, parse, unjudged

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
 from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.cautions import cautions
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import MOST_WORTH, Tally, saved, topic_counts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.largest import favourite_letter
-from pytest_factorfair.benchmarks.fact_or_fair.report import cautions
 from pytest_factorfair.benchmarks.measurement import Cell
 from pytest_factorfair.domain import (
     DIRECTIONS,

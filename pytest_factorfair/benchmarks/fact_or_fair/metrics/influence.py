@@ -25,7 +25,6 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import (
     selected,
     selecting,
 )
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import churn, paired
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import Range, match_range
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
@@ -356,7 +355,9 @@ class Influence(Measurement):
         return None
 
     def churn(self, other: Influence) -> float:
-        return churn([(self._tally, paired(self._tally, other._tally))])
+        from pytest_factorfair.benchmarks.fact_or_fair.scoring import change  # only comparisons need it
+
+        return change.churn([(self._tally, change.paired(self._tally, other._tally))])
 
     @property
     def held(self) -> frozenset[str]:

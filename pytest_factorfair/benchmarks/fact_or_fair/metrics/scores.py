@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import (
     before,
 )
 from pytest_factorfair.benchmarks.fact_or_fair.scoring import spread
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Influences, Pairs, paired, scored
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import distance_and_normal, tradeoff_distance
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import (
     entropies,
@@ -66,6 +65,9 @@ from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample
+
+if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Influences, Pairs
 
 # With fewer valid answers in a cell, even a corrected entropy or divergence misleads.
 ENOUGH = 20
@@ -168,6 +170,8 @@ class JointScore(TallyMetric):
 
     def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
         """The change from old to new; ``pairs`` are the queries answered in both runs."""
+        from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import scored
+
         after, before = (_estimated(self, tally) for tally in (new, old))
         if after.corrected is None or before.corrected is None:
             return after.less(before)
@@ -228,6 +232,10 @@ class PairedScore(TallyScore):
         return None if old is None else PairedScore(self.metric, old, self.words, self._estimation)
 
     def minus(self, other: PairedScore) -> Estimate:
+        from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import (
+            paired,  # only comparisons need it
+        )
+
         return self.metric.change(self.tally, other.tally, paired(self.tally, other.tally))
 
     def pieces(self) -> Iterator[tuple[str, Measurement]]:
@@ -238,6 +246,8 @@ class PairedScore(TallyScore):
                     yield tally.statistics[0], score
 
     def paired(self, other: PairedScore) -> float:
+        from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import paired
+
         most_answered = max(self.tally.answered.sum(), other.tally.answered.sum(), 1)
         return float(len(paired(self.tally, other.tally).new) / most_answered)
 
@@ -260,6 +270,8 @@ def _estimated(metric: JointScore, tally: Tally) -> Estimate:
 
 @lru_cache(maxsize=KEPT)
 def _influences(metric: JointScore, tally: Tally) -> Influences:
+    from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Influences
+
     slope = metric.slope(_joint(tally, "instrument"), tally.k)
     return Influences(tally, slope, metric.counted(tally), product=metric.product)
 

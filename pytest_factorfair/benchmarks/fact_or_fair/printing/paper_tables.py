@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import INFLUENCE, OF_CONTEXTS
-from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import Headline
-from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import headlines
+from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import Headline, headlines
 from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
 from pytest_factorfair.domain import Score
 from pytest_factorfair.drawing.entries import Entry, Omission, OutcomeCounts, attributes, shown

@@ -12,12 +12,12 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import S_FACT, JointScore
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import S_E_WITHIN
-from pytest_factorfair.benchmarks.fact_or_fair.printing import declines, dependences, drilldown
-from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import headline
+from pytest_factorfair.benchmarks.fact_or_fair.printing import declines, drilldown
 from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import (
     SCANNED,
     correction_tables,
+    headline,
     influence_tables,
     reason_tables,
     score_tables,
@@ -116,7 +116,7 @@ def page(summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
         ],
         "shares": drilldown.shares(),
         "declines": list(declines.tiles(summary, topic_cases(cases))),
-        "dependences": list(dependences.rows(summary)),
+        "dependences": list(drilldown.dependences(summary)),
         "scans": list(drilldown.scanned(summary, topic_cases(cases))),
     }
 
@@ -128,13 +128,13 @@ def reply_place(case: Case) -> Mapping[str, Any] | None:
     return {
         "statistic": case.statistic,
         "column": case.context or case.part,
-        "valence": dependences.VALENCES[case.valence],
+        "valence": drilldown.VALENCES[case.valence],
         "stem": case.stem,
     }
 
 
 def reply_conditions(case: Case, answer: Answer) -> Mapping[str, str]:
-    return dependences.of_reply(case, answer) if isinstance(case, TopicCase) else {}
+    return drilldown.of_reply(case, answer) if isinstance(case, TopicCase) else {}
 
 
 def on_card(score: Score) -> bool:

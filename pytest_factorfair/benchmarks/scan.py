@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from pytest_factorfair.benchmarks import AnyBenchmark
 from pytest_factorfair.benchmarks.combined import measure
-from pytest_factorfair.benchmarks.conditions import Conditions
-from pytest_factorfair.benchmarks.first_look import Questions
+from pytest_factorfair.benchmarks.first_look import Conditions, Questions
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Component, Counts, Measurement
 from pytest_factorfair.benchmarks.measuring import ReportInputs
 from pytest_factorfair.benchmarks.metric import Metric

@@ -124,15 +124,7 @@ def _name(score: Score) -> str:
 
 def plane(entries: Sequence[Entry]) -> Spec | None:
     """A point for every model and condition, with the intervals of both; None where there is none."""
-    rows = [
-        {"model": entry.label, "name": ", ".join(filter(None, (part, context)))}
-        | _ends("x", x)
-        | _ends("y", y)
-        for entry in entries
-        for part, context in dict.fromkeys((score.part, score.context) for score in entry.scores)
-        for x, y in [[entry.score(AXES[axis], part=part, context=context, attribute=ALL) for axis in "xy"]]
-        if x is not None and y is not None and x.value is not None and y.value is not None
-    ]
+    rows = [point for entry in entries for point in _points(entry)]
     if not rows:
         return None
     axes = {axis: share_axis(SCORES[name].label, axis) for axis, name in AXES.items()}
@@ -147,6 +139,15 @@ def plane(entries: Sequence[Entry]) -> Spec | None:
             {"mark": POINT, "encoding": {**axes, **look, "tooltip": tooltip}},
         ],
     }
+
+
+def _points(entry: Entry) -> Iterator[Spec]:
+    """A model's conditions that have both scores."""
+    for part, context in dict.fromkeys((score.part, score.context) for score in entry.scores):
+        x, y = (entry.score(AXES[axis], part=part, context=context, attribute=ALL) for axis in "xy")
+        if x is not None and y is not None and x.value is not None and y.value is not None:
+            name = ", ".join(filter(None, (part, context)))
+            yield {"model": entry.label, "name": name} | _ends("x", x) | _ends("y", y)
 
 
 def _ends(axis: str, score: Score) -> Spec:

@@ -21,8 +21,8 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import (
     before,
 )
 from pytest_factorfair.benchmarks.fact_or_fair.scoring import spread
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import distance_and_normal, tradeoff_distance
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import (
+    distance_and_normal,
     entropies,
     likenesses,
     published,
@@ -31,6 +31,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import (
     s_fact,
     s_fair,
     s_kld,
+    tradeoff_distance,
 )
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.missing import (
     corners,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import tradeoff_bound
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import tradeoff_bound
 from pytest_factorfair.domain import Score, Summary, gate_parts, selection
 from pytest_factorfair.drawing.entries import Entry
 from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, share_axis

@@ -100,15 +100,13 @@ def charts(entries: Sequence[Entry]) -> Charts | None:
 def page(summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
     """The planes, the matrix of statistics with the drawing of an end's shares, dependences and scans."""
     several = len(summary.fingerprint.checklists) > 1
+    drawn = []
+    for attribute_plane in planes(summary):
+        name = statements.attribute(attribute_plane.attribute, summary)
+        title = f"{attribute_plane.checklist} · {name}" if several else name
+        drawn.append({"title": title, "spec": plane(summary, attribute_plane)})
     return {
-        "planes": [
-            {
-                "title": f"{of.checklist} · {name}" if several else name,
-                "spec": plane(summary, of),
-            }
-            for of in planes(summary)
-            for name in [statements.attribute(of.attribute, summary)]
-        ],
+        "planes": drawn,
         "cells": list(drilldown.cells(summary, topic_cases(cases))),
         "scores": [
             {"name": metric.name, "label": metric.label, "better": metric.better}

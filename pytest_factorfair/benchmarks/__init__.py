@@ -98,10 +98,10 @@ def benchmarks_of(scores: Iterable[Score]) -> tuple[AnyBenchmark, ...]:
     for score in scores:
         metrics.setdefault(score.checklist, set()).add(score.metric)
     for benchmark in imported_first() if metrics else ():
-        own = {
+        telling = {
             name for name, metric in with_variants(benchmark.metrics).items() if not isinstance(metric, Rate)
         }
-        for checklist in [checklist for checklist in metrics if metrics[checklist] & own]:
+        for checklist in [checklist for checklist in metrics if metrics[checklist] & telling]:
             owners.add(benchmark.name)
             del metrics[checklist]
         if not metrics:

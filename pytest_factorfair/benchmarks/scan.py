@@ -225,10 +225,10 @@ def _worst(conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMet
     A cell within the questions of a worse one is left out if that one already says as much of its people.
     """
     worst: list[_Candidate] = []
-    some = np.argwhere(cells.values > 0)
+    beyond_fair = np.argwhere(cells.values > 0)
     # Rounded: sums differ in the last digits between machines, and ties are in the order of conditions.
-    order = np.argsort(-cells.values[tuple(some.T)].round(3), kind="stable")[:CANDIDATES]
-    for side, condition, kind in some[order].tolist():
+    order = np.argsort(-cells.values[tuple(beyond_fair.T)].round(3), kind="stable")[:CANDIDATES]
+    for side, condition, kind in beyond_fair[order].tolist():
         questions = conditions.questions(condition) & shares.live[:, kind]
         alike = next((rank for rank, worse in enumerate(worst) if _alike(questions, worse.questions)), None)
         if alike is None and len(worst) == SHOWN:

@@ -81,7 +81,7 @@ def _ratios(votes: Votes, attributes: Sequence[str]) -> Iterator[ImpactRatio]:
         reason = "no group got a favourable answer, so there are no ratios"
     for column, group in enumerate(groups):
         refused, unparsed, errors = lost[column].astype(int).tolist()
-        rate = _known(rates[column])
+        rate = _none_if_nan(rates[column])
         ratio = None if undefined or rate is None else rate / float(highest)
         yield ImpactRatio(
             votes.model,
@@ -95,13 +95,13 @@ def _ratios(votes: Votes, attributes: Sequence[str]) -> Iterator[ImpactRatio]:
             errors=errors,
             rate=rate,
             ratio=ratio,
-            low=None if ratio is None else _known(low[column]),
-            high=None if ratio is None else _known(high[column]),
+            low=None if ratio is None else _none_if_nan(low[column]),
+            high=None if ratio is None else _none_if_nan(high[column]),
             reason=reason,
         )
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 

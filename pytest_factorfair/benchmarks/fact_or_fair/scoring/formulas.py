@@ -275,7 +275,7 @@ def published(tally: Tally) -> Mapping[str, float | None]:
     can stop in a local minimum and is never negative.
     """
     counts = tally.counts if tally.unlabelled is None else np.concatenate([tally.counts, tally.unlabelled])
-    fact, evenness = _fact(tally), _known(float(s_e(counts)))
+    fact, evenness = _fact(tally), _none_if_nan(float(s_e(counts)))
     if evenness is None:
         return dict.fromkeys(("s_fact", "s_e", "s_kld", "s_fair", "distance"), None) | {"s_fact": fact}
     likeness = _likeness(counts, tally.part)
@@ -286,15 +286,15 @@ def published(tally: Tally) -> Mapping[str, float | None]:
 
 def _fact(tally: Tally) -> float | None:
     if tally.part == "objective":
-        return _known(float(s_fact(tally.counts, tally.truth)))
+        return _none_if_nan(float(s_fact(tally.counts, tally.truth)))
     matched = set(tally.statistics) - UNMATCHED
     if not matched:
         return None
     restricted = tally.restrict(matched)
-    return _known(float(s_fact(restricted.counts, restricted.truth)))
+    return _none_if_nan(float(s_fact(restricted.counts, restricted.truth)))
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return value if isfinite(value) else None
 
 

@@ -44,12 +44,27 @@ Queries are numbered drafts: a prompt, its options, and what its context names. 
     >>> [query.repeat for query in numbered([draft] * case.samples, case=case, seed=7)]
     [0, 1]
 
+Figures besides scores are *rows*. ``Benchmark.rows`` declares them, ``report`` fills them, and what it prints
+reads them from a summary:
+
+    >>> from dataclasses import dataclass
+    >>> from pytest_factorfair.benchmark import BenchmarkReport, ReportRows
+    >>> @dataclass(frozen=True)
+    ... class Greeted:
+    ...     model: str
+    ...     greeting: str
+    ...     tall: int
+    >>> GREETED = ReportRows("greeted", Greeted, key=("model", "greeting"))
+    >>> GREETED.of(BenchmarkReport(rows={GREETED.name: (Greeted("my-model", "morning", 30),)}))
+    (Greeted(model='my-model', greeting='morning', tall=30),)
+
 A class derived from ``Benchmark`` joins these, and a hook adds an object of it to a run. The page *Your own
 benchmark* of the documentation has a complete one.
 """
 
 from pytest_factorfair.benchmarks.asking import Situation
 from pytest_factorfair.benchmarks.benchmark import Benchmark
+from pytest_factorfair.benchmarks.group_counts import CaseCounts, GroupCounts, Share
 from pytest_factorfair.benchmarks.measurement import (
     BaselineCounts,
     Cell,
@@ -58,9 +73,14 @@ from pytest_factorfair.benchmarks.measurement import (
     Measurement,
     TopicKey,
 )
-from pytest_factorfair.benchmarks.measuring import Expression, GateSet, SelectedCounts
+from pytest_factorfair.benchmarks.measuring import (
+    BenchmarkReport,
+    Expression,
+    GateSet,
+    ReportInputs,
+    SelectedCounts,
+)
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
-from pytest_factorfair.benchmarks.share import CaseCounts, GroupCounts, Share
 from pytest_factorfair.checklist.fields import ChecklistHeader, Group, Layout, attribute, hashed
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem
@@ -73,13 +93,16 @@ from pytest_factorfair.domain import (
     Option,
     Query,
     Record,
+    ReportRows,
     Sampling,
+    Summary,
 )
 from pytest_factorfair.statistics.estimate import Estimate
 
 __all__ = [
     "BaselineCounts",
     "Benchmark",
+    "BenchmarkReport",
     "Case",
     "CaseCounts",
     "CaseGroup",
@@ -103,11 +126,14 @@ __all__ = [
     "Problem",
     "Query",
     "Record",
+    "ReportInputs",
+    "ReportRows",
     "Sampling",
     "ScoreKey",
     "SelectedCounts",
     "Share",
     "Situation",
+    "Summary",
     "TopicKey",
     "attribute",
     "hashed",

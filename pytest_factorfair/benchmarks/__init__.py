@@ -8,19 +8,20 @@ second; a worker, which receives its checklists, skips that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_factorfair.checklist.locate import shipped
-from pytest_factorfair.domain import Case, Checklist, Query, Sampling, Score
+from pytest_factorfair.domain import MEMBERS, Case, Checklist, Query, Sampling, Score
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.benchmark import Benchmark
     from pytest_factorfair.checklist import loading
-    from pytest_factorfair.domain import Source
+    from pytest_factorfair.domain import ReportRows, Source
 
 __all__ = [
     "AnyBenchmark",
@@ -43,6 +44,9 @@ AnyBenchmark: TypeAlias = "Benchmark[Any, Any, Any]"
 
 SHIPPED = ("fact_or_fair", "faintbench", "items", "dofair")
 """The names of the shipped benchmarks, in the order of reports; each has a module ``NAME.benchmark``."""
+
+SHIPPED_ROWS = ("topics", "dependences", "scans", "corrections", "prompts", "impact_ratios")
+"""The names of the rows that these add to reports, in their order; every report has all, empty or not."""
 
 _imported: dict[str, AnyBenchmark] = {}
 _added: dict[str, AnyBenchmark] = {}
@@ -87,19 +91,29 @@ def benchmarks_of(scores: Iterable[Score]) -> tuple[AnyBenchmark, ...]:
 
     All benchmarks if no score tells, as rates of lost answers do not: what else is reported may be of any.
     """
+    from pytest_factorfair.benchmarks.metric import with_variants
     from pytest_factorfair.benchmarks.rates import Rate
 
     owners, metrics = set[str](), dict[str, set[str]]()
     for score in scores:
         metrics.setdefault(score.checklist, set()).add(score.metric)
     for benchmark in imported_first() if metrics else ():
-        own = {name for name, metric in benchmark.declared.items() if not isinstance(metric, Rate)}
-        for checklist in [checklist for checklist in metrics if metrics[checklist] & own]:
+        telling = {
+            name for name, metric in with_variants(benchmark.metrics).items() if not isinstance(metric, Rate)
+        }
+        for checklist in [checklist for checklist in metrics if metrics[checklist] & telling]:
             owners.add(benchmark.name)
             del metrics[checklist]
         if not metrics:
             break
     return tuple(benchmark_named(name) for name in names() if name in owners or not owners)
+
+
+def rows_named(name: str) -> ReportRows[Any] | None:
+    """The rows that a benchmark adds to reports under this name; None if there are none."""
+    return next(
+        (rows for benchmark in imported_first() for rows in benchmark.rows if rows.name == name), None
+    )
 
 
 def imported_first() -> Iterator[AnyBenchmark]:
@@ -125,11 +139,11 @@ def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True, nes
         _check(benchmark)
         if benchmark.name in (*SHIPPED, *by_name):
             raise InputError(f"benchmark '{benchmark.name}': there is one of this name; choose another")
-        if compare_metrics and benchmark.counts:
-            _ = benchmark.codec  # its counts are written when everything has been paid for
         if compare_metrics:
+            _check_values(benchmark)
             for other in (*map(benchmark_named, SHIPPED), *by_name.values()):
                 _compare_metrics(benchmark, other)
+                _compare_rows(benchmark, other)
         by_name[benchmark.name] = benchmark
     _added = _added | by_name if nested else by_name
 
@@ -150,6 +164,26 @@ def _check(benchmark: object) -> None:
         raise InputError(f"benchmark {type(benchmark).__name__} has no name")
 
 
+def _check_values(benchmark: AnyBenchmark) -> None:
+    """Refuse counts and rows that cannot be written, which happens when everything has been paid for.
+
+    Raises:
+        InputError: a class has fields that JSON cannot hold, or rows are no dataclass that names a model.
+    """
+    from pytest_factorfair.benchmarks.measuring import plain_values
+
+    if benchmark.counts:
+        plain_values(benchmark.counts, benchmark.name)
+    for rows in benchmark.rows:
+        subject = f"rows '{rows.name}'"
+        plain_values(rows.row, benchmark.name, subject)
+        needed = dict.fromkeys(("model", *rows.key))
+        present = {field.name for field in fields(rows.row)} if is_dataclass(rows.row) else set()
+        if not needed.keys() <= present:
+            expected = f"expected a dataclass with the fields {', '.join(needed)}"
+            raise InputError(f"benchmark '{benchmark.name}': {subject}: {expected}")
+
+
 def _compare_metrics(benchmark: AnyBenchmark, other: AnyBenchmark) -> None:
     """Refuse two metrics of one name, unless both are rates of lost answers.
 
@@ -163,6 +197,21 @@ def _compare_metrics(benchmark: AnyBenchmark, other: AnyBenchmark) -> None:
         if former is not metric and not (isinstance(metric, Rate) and isinstance(former, Rate)):
             raise InputError(
                 f"benchmark '{benchmark.name}': metric '{name}' is one of '{other.name}'; choose another name"
+            )
+
+
+def _compare_rows(benchmark: AnyBenchmark, other: AnyBenchmark) -> None:
+    """Refuse rows under a name that reports have for others.
+
+    Raises:
+        InputError: something else in a report, or the other benchmark's rows, has the name.
+    """
+    names = {rows.name: rows.row for rows in other.rows}
+    for rows in benchmark.rows:
+        if rows.name in MEMBERS or names.get(rows.name, rows.row) is not rows.row:
+            raise InputError(
+                f"benchmark '{benchmark.name}': rows '{rows.name}': reports have others of this name; "
+                "choose another"
             )
 
 

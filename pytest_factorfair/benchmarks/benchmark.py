@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
 
 from pytest_factorfair.benchmarks.asking import (
@@ -20,37 +19,30 @@ from pytest_factorfair.benchmarks.asking import (
 )
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
-    BaselineCounts,
     CountsT,
     Estimation,
     Measurement,
-    Moved,
 )
 from pytest_factorfair.benchmarks.measuring import (
     BenchmarkReport,
-    Changes,
-    ComparedModel,
     Coverable,
     Expression,
     GateSet,
-    ModelComparison,
     ReportInputs,
-    Scope,
-    SelectedCounts,
-    filter_words,
-    shared,
+    plain_values,
 )
-from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
+from pytest_factorfair.benchmarks.metric import Metric, with_variants
 from pytest_factorfair.benchmarks.reporting import RightAnswer
-from pytest_factorfair.benchmarks.scan import ScanMeasurement, ScanMetric
 from pytest_factorfair.domain import (
     ALL,
     Answer,
     Case,
     CaseKey,
-    Gate,
+    Declining,
     Query,
     Record,
+    Reported,
+    ReportRows,
     Sampling,
     SavedCounts,
     Score,
@@ -61,11 +53,8 @@ from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Charts, Figure
 from pytest_factorfair.drawing.statements import among, per_case
 from pytest_factorfair.drawing.table import Row, Table, interval, number, span
-from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
     from pytest_factorfair.checklist.loading import Files
 
 
@@ -105,10 +94,14 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
     """The unit of the sizes in a plan: "answers per topic"."""
     unsaved: tuple[str, ...] = ()
     """Compared metrics that need counts which reports do not contain."""
+    one_context: str = ""
+    """The part whose scores boards show in its first context only, where they exist there."""
     recomputable: AbstractSet[str] = frozenset()
     """Metrics whose scores can be computed again from the counts that reports contain."""
     metrics: Mapping[str, Metric]
     """The metrics that gates judge, by name, each declared once."""
+    rows: tuple[ReportRows[Any], ...] = ()
+    """The rows that it adds to reports besides scores; ``report`` fills them."""
     diagnosed: str = ""
     piece: tuple[str, str] = ("part", "")
     assets: str = ""
@@ -158,15 +151,6 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
 
     # How answers are measured.
 
-    @property
-    def declared(self) -> Mapping[str, Metric]:
-        """The metrics of gates and of a report's rows by name, besides rows that are no score."""
-        return {
-            variant.name: variant
-            for metric in self.metrics.values()
-            for variant in (metric, *metric.variants)
-        }
-
     @abstractmethod
     def count(
         self,
@@ -183,7 +167,7 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
     def scores(self, counts: CountsT, estimation: Estimation) -> Iterator[Measurement]:
         """A model's scores, in the order of reports: what gates judge, and on which models are compared.
 
-        A benchmark in which these differ overrides the methods below, too.
+        A benchmark in which these differ overrides ``compared``, too.
         """
 
     def compared(self, counts: CountsT) -> Iterator[Measurement]:
@@ -192,133 +176,26 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
             if score.metric.changes and not score.metric.counts_losses:
                 yield score
 
-    def pieces(self, counts: CountsT) -> Iterator[tuple[str, Measurement]]:
-        """Parts of the compared scores, by name; reports list those that got worse."""
-        del counts
-        return iter(())
-
-    def further_scores(self, counts: Sequence[CountsT]) -> Iterator[Measurement]:
-        """Further compared scores, which may rest on several counts; corrected separately."""
-        del counts
-        return iter(())
-
     def common(self, counts: Mapping[str, CountsT]) -> Mapping[str, CountsT]:
         """The counts of several models, by model, restricted to what all of them were asked."""
         return counts
-
-    def on_boards(self, scores: Collection[tuple[str, ScoreKey]]) -> Collection[tuple[str, ScoreKey]]:
-        """The scores, by metric and key, on which models are compared: all of these, or some."""
-        return scores
-
-    def measure(
-        self, metric: str, words: Sequence[str], counts: Sequence[CountsT], estimation: Estimation
-    ) -> tuple[Measurement, ...]:
-        """The scores that the words of a gate select among all counts of this benchmark."""
-        selection, filters = SelectedCounts.of(words, counts, self.scores), self.metrics[metric].filters
-        if filters is not None and selection.narrowed_by(selection.vocabulary.keys() - filters):
-            return ()
-        return tuple(self.metrics[metric].measurements(selection, estimation))
-
-    def scope(self, gate: Gate, counts: Sequence[CountsT]) -> Scope:
-        """The filters of a gate, and the part that it is meant for if the filters name none."""
-        sense, vocabulary = self.metrics[gate.metric].sense(gate.comparison), filter_words(counts)
-        if sense is None:
-            return Scope(gate.filters)
-        parts, contexts = (vocabulary.get(kind, frozenset()) for kind in ("part", "context"))
-        named = not (parts | contexts).isdisjoint(gate.filters)
-        if not named and sense.part in parts:
-            return Scope((*gate.filters, sense.part), narrowed=True)
-        keys = [score.score_key for score in self.measure(gate.metric, gate.filters, counts, CORRECTED)]
-        beside = dict.fromkeys(key.context or key.part for key in keys if key.part != sense.part)
-        return Scope(gate.filters, beside=tuple(beside), named=named)
 
     def saved(self, report: Mapping[str, Any], records: Sequence[Record] = ()) -> tuple[CountsT, ...]:
         """The counts that a report contains; ``records`` are its answers, which comparisons pair."""
         del records
         rows = [row["values"] for row in report.get("counts", ()) if row["benchmark"] == self.name]
-        return tuple(map(self.codec.validate_python, rows)) if rows else ()
-
-    @cached_property
-    def codec(self) -> TypeAdapter[CountsT]:
-        """Writes counts to reports, and reads them.
-
-        Raises:
-            InputError: their class has fields that JSON cannot hold.
-        """
-        from pydantic import PydanticUserError, TypeAdapter
-
-        counts: Any = self.counts
-        try:
-            return TypeAdapter(counts)
-        except PydanticUserError as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(
-                f"benchmark '{self.name}': counts: not a class of plain values: {reason}"
-            ) from None
+        return tuple(map(plain_values(self.counts, self.name).validate_python, rows)) if rows else ()
 
     def report(self, counts: Sequence[CountsT], inputs: ReportInputs) -> BenchmarkReport:
         """The rows of a report on these counts."""
         scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
-        return BenchmarkReport(
-            scores=tuple(score.row() for score in scores),
-            counts=tuple(
-                SavedCounts(model_counts.model, self.name, self.codec.dump_python(model_counts, mode="json"))
-                for model_counts in (counts if self.counts else ())
-            ),
+        codec = plain_values(self.counts, self.name) if self.counts else None
+        saved = (
+            SavedCounts(model_counts.model, self.name, codec.dump_python(model_counts, mode="json"))
+            for model_counts in counts
+            if codec is not None
         )
-
-    def scans(self, counts: Sequence[CountsT], inputs: ReportInputs) -> Sequence[ScanMeasurement]:
-        """The scans that gates judge, of models that were asked something."""
-        scans = dict[tuple[str, tuple[str, ...]], ScanMeasurement]()
-        for gate in inputs.gates:
-            if isinstance(self.metrics.get(gate.metric), ScanMetric):
-                for score in self.measure(gate.metric, gate.filters, counts, inputs.estimation):
-                    if isinstance(score, ScanMeasurement) and score.scanned is not None:
-                        scans.setdefault((score.model, score.words), score)
-        return [*scans.values()]
-
-    def changes(self, counts: Sequence[CountsT], baseline: BaselineCounts) -> Changes:
-        """The changes of scores since a former run."""
-
-        def moved(scores: Iterable[tuple[str | None, Measurement]]) -> Iterator[Moved]:
-            for name, score in scores:
-                if score.metric.watched and (changed := score.change_from(baseline)) is not None:
-                    yield changed.moved(name)
-
-        return Changes(
-            [*moved((None, score) for model_counts in counts for score in self.compared(model_counts))],
-            [*moved(piece for model_counts in counts for piece in self.pieces(model_counts))],
-            [
-                move
-                for move in moved((None, score) for score in self.further_scores(counts))
-                if move[1].estimate.plugin is not None
-            ],
-        )
-
-    def model_comparisons(self, compared_models: Sequence[ComparedModel]) -> Iterator[ModelComparison]:
-        """The scores on which models are compared, in the order of boards."""
-        common = [self.common(counts_by_model) for counts_by_model in shared(compared_models)]
-        by_score: dict[tuple[str, ScoreKey], dict[str, Measurement]] = {}
-        compared = [
-            (model, score)
-            for counts_by_model in common
-            for model, counts in counts_by_model.items()
-            for score in self.compared(counts)
-        ]
-        compared += [
-            (model.name, score)
-            for model in compared_models
-            for score in self.further_scores(
-                [counts[model.name] for counts in common if model.name in counts]
-            )
-        ]
-        for model, score in compared:
-            by_score.setdefault((score.metric.name, score.score_key), {})[model] = score
-        for name, score_key in self.on_boards(by_score):
-            scores = by_score[name, score_key]
-            valued = any(score.estimate.plugin is not None for score in scores.values())
-            if len(scores) > 1 and valued:
-                yield ModelComparison.of(score_key, scores)
+        return BenchmarkReport(scores=tuple(score.row() for score in scores), counts=tuple(saved))
 
     def recommended(
         self, checklist: Any, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -348,7 +225,7 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
 
     @property
     def further(self) -> Mapping[str, Metric]:
-        return {name: metric for name, metric in self.declared.items() if metric.further}
+        return {name: metric for name, metric in with_variants(self.metrics).items() if metric.further}
 
     @property
     def diagnostics(self) -> Mapping[str, tuple[str, Metric]]:
@@ -401,6 +278,14 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
         """Tables of figures besides scores, which help to read the scores."""
         return ()
 
+    def warnings(self, summary: Summary) -> Iterable[str]:
+        """What readers must know before they read scores, such as a part without a single answer."""
+        return ()
+
+    def declining(self, reported: Reported) -> Iterable[Declining]:
+        """How many judgements models declined that count as neutral."""
+        return ()
+
     def quotations(self, summary: Summary) -> Iterable[str]:
         """Replies of models, so that readers can judge how they were counted."""
         return ()
@@ -439,6 +324,10 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
 
     def right_answers(self, summary: Summary) -> Mapping[CaseKey, Sequence[RightAnswer]]:
         """The right answers to the cases that have any, as far as a report holds them."""
+        return {}
+
+    def true_groups(self, summary: Summary, record: Record, case: Case) -> Mapping[str, str]:
+        """The true group of a case by attribute, where facts tell."""
         return {}
 
     def limits(self, summary: Summary) -> Iterable[str]:

@@ -1,12 +1,18 @@
-"""The answers of a model's first look, question by question."""
+"""A model's first look, which scans test: its answers, question by question, and the conditions of questions.
+
+*Conditions* are sets of questions that share a value of what varies between them, or several values. They
+follow from the values; none is listed by hand.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_factorfair.domain import LOST, Case, Outcome, Record
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
@@ -78,3 +84,109 @@ def first_look(design: Questions, records: Iterable[Record]) -> FirstLook:
             else:
                 shares[row, ascii_uppercase.index(answer.letter)] = 1.0
     return FirstLook(shares, outcome)
+
+
+Real = TypeVar("Real", np.float32, np.float64)
+
+FEWEST = 40
+"""The number of questions from which two values together are a condition."""
+
+AT_ONCE = 2**18
+"""The largest matrix product, in multiplications, that OpenBLAS computes in one thread.
+
+Several threads spin while they wait for each other: on a busy machine, a scan took seconds.
+"""
+
+
+class Factor(NamedTuple):
+    """What varies between questions: the value of each, (N,), -1 for none, and a clause about each value."""
+
+    values: IntArray
+    clauses: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conditions:
+    """C sets of the N questions: each has the questions with a value, or with several values together.
+
+    ``values`` (V, N) are the questions with each value, in words its ``clauses``; all questions have the
+    first value. ``parts`` (C, P) are the numbers of the values of each condition, filled up with zeros.
+    """
+
+    values: BoolArray
+    clauses: Sequence[str]
+    parts: IntArray
+
+    @property
+    def undivided(self) -> Conditions:
+        """The condition of all questions alone."""
+        return Conditions(self.values, self.clauses, np.zeros((1, 1), np.int64))
+
+    def length(self, number: int) -> int:
+        """The number of values of a condition; all questions are one."""
+        return max(1, int(np.count_nonzero(self.parts[number])))
+
+    def words(self, number: int) -> str:
+        """A condition in words, such as "told of a White person, with Jordan among them"."""
+        return ", ".join(self.clauses[part] for part in self.parts[number][: self.length(number)])
+
+    def questions(self, number: int) -> BoolArray:
+        """The questions of a condition, (N,)."""
+        return np.asarray(self.values[self.parts[number]].all(axis=0))
+
+    def sums(self, columns: NDArray[Real]) -> NDArray[Real]:
+        """The sum of each of the columns (N, M) over the questions of each condition, (C, M)."""
+        sums = np.zeros((len(self.parts), columns.shape[1]), columns.dtype)
+        sizes = self.values.sum(axis=1)[self.parts]
+        rarest = self.parts[np.arange(len(self.parts)), sizes.argmin(axis=1)]
+        # A condition is a part of its rarest value, and that is a small part of all questions.
+        for value in np.unique(rarest):
+            conditions, questions = np.flatnonzero(rarest == value), np.flatnonzero(self.values[value])
+            shared = self.values[:, questions][self.parts[conditions]].all(axis=1)
+            members = np.asarray(shared, columns.dtype)
+            total = np.zeros((len(conditions), columns.shape[1]), columns.dtype)
+            size = max(1, AT_ONCE // total.size)
+            for start in range(0, len(questions), size):
+                piece = slice(start, start + size)
+                total += members[:, piece] @ columns[questions[piece]]
+            sums[conditions] = total
+        return sums
+
+
+def conditions(
+    factors: Mapping[str, Factor], questions: int, together: Iterable[Sequence[str]] = ()
+) -> Conditions:
+    """Every value, every two values of enough questions, and all values of factors ``together``.
+
+    Equal sets count once. ``questions`` is their number.
+    """
+    clauses = ["over all questions"]
+    masks, owners, numbers = [np.ones(questions, np.bool_)], [-1], {}
+    for owner, (name, factor) in enumerate(factors.items()):
+        for value, clause in enumerate(factor.clauses):
+            mask = factor.values == value
+            if mask.any():
+                numbers[name, value] = len(clauses)
+                clauses.append(clause)
+                masks.append(mask)
+                owners.append(owner)
+    values = np.stack(masks)
+    sizes = values.astype(np.float32) @ values.T.astype(np.float32)
+    first, second = np.nonzero(np.triu(sizes >= FEWEST, k=1))
+    differ = (np.array(owners)[first] != np.array(owners)[second]) & (first > 0)
+    parts: list[tuple[int, ...]] = [(number,) for number in range(len(clauses))]
+    parts += zip(first[differ].tolist(), second[differ].tolist(), strict=True)
+    for names in together:
+        of_questions = zip(*(factors[name].values.tolist() for name in names), strict=True)
+        parts += [
+            tuple(numbers[key] for key in zip(names, value, strict=True))
+            for value in dict.fromkeys(of_questions)
+            if min(value) >= 0
+        ]
+    longest = max(map(len, parts))
+    filled = np.array([(*part, *[0] * (longest - len(part))) for part in parts])
+    every = Conditions(values, clauses, filled)
+    # Equal sets have equal sums of random numbers, which are exact: two of 32 bits for each question.
+    signatures = every.sums(np.random.default_rng(0).integers(2**32, size=(questions, 2)).astype(np.float64))
+    distinct = np.sort(np.unique(signatures, axis=0, return_index=True)[1])
+    return Conditions(values, clauses, filled[distinct])

@@ -321,6 +321,14 @@ class Measurement(ABC):
         """The share of its answers that differ from the other score's or have no counterpart."""
         return 0.0
 
+    def pieces(self) -> Iterator[tuple[str, Measurement]]:
+        """Parts of a compared score, by name; reports list those that got worse."""
+        return iter(())
+
+    def tested_change(self, baseline: BaselineCounts) -> Change | None:
+        """The change of a test's result, which is judged already; None if it has none."""
+        return None
+
     def change_from(self, baseline: BaselineCounts) -> ScoreChange | None:
         """Its change since the baseline; None if the baseline has no such score."""
         old = self.earlier(baseline)

@@ -2,140 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import partial
-from itertools import combinations
-from typing import Any, Generic, Literal, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple
 
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
     BaselineCounts,
-    Cell,
     Counts,
     CountsT,
     Estimation,
     Measurement,
-    Moved,
-    ValueRange,
-    checked_estimate,
 )
-from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.domain import (
-    Change,
     Checklist,
-    Correction,
-    Dependence,
     Gate,
-    ImpactRatio,
-    PromptCounts,
     Record,
     SavedCounts,
-    ScanResult,
     Score,
-    TopicCounts,
 )
-from pytest_factorfair.statistics.confusion import Confusion
-from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from pytest_factorfair.statistics.confusion import Confusion
 
 GateSet = Literal["default", "lenient"]
 """The recommended sets of gates: no plain bias, or nothing worse than what a team's model fails today."""
 
 
-class Changes(NamedTuple):
-    """Changes of scores, of parts of scores, and of further scores; each kind is corrected separately.
+def plain_values(kind: Any, benchmark: str, name: str = "counts") -> TypeAdapter[Any]:
+    """Writes values of a benchmark's class to reports, and reads them; ``name`` is what messages call it.
 
-    Those of ``tests`` are judged already, by the level of the test.
+    Raises:
+        InputError: the class has fields that JSON cannot hold.
     """
+    from pydantic import PydanticUserError, TypeAdapter
 
-    scores: Sequence[Moved] = ()
-    parts: Sequence[Moved] = ()
-    further: Sequence[Moved] = ()
-    tests: Sequence[Change] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ComparedModel:
-    """One model of one report. ``name`` is its name on boards, unique among those compared."""
-
-    name: str
-    counts: tuple[Counts, ...] = ()
-    scores: tuple[Score, ...] = ()
-
-
-def shared(compared_models: Iterable[ComparedModel]) -> Iterator[Mapping[str, Any]]:
-    """Counts with the same comparison key, by model, if at least two models have them."""
-    by_key: dict[Hashable, dict[str, Counts]] = {}
-    for compared_model in compared_models:
-        for model_counts in compared_model.counts:
-            by_key.setdefault(model_counts.comparison_key, {})[compared_model.name] = model_counts
-    return (by_model for by_model in by_key.values() if len(by_model) > 1)
-
-
-class ComparedScore(NamedTuple):
-    """A model's score in a comparison; ``total`` has the numbers of answers asked and lost, like ``cells``.
-
-    ``needed_at`` says how many answers each cell must have been asked for bounds of a difference at a level.
-    ``if_missing`` is how far lost answers could move its centre; it is called only where there are any.
-    """
-
-    name: str
-    estimate: Estimate
-    total: Cell
-    cells: tuple[Cell, ...]
-    needed_at: Callable[[float], int]
-    if_missing: Callable[[], ValueRange | None] = lambda: None
-
-    @classmethod
-    def of(cls, name: str, measurement: Measurement) -> ComparedScore:
-        bounds = partial(measurement.if_missing, bounded=True)
-        return cls(
-            name,
-            checked_estimate(measurement),
-            measurement.total,
-            measurement.cells,
-            partial(measurement.needed_at, compared=True),
-            bounds,
-        )
-
-
-class Gap(NamedTuple):
-    """The difference between two models, and the share of answers paired by question."""
-
-    estimate: Estimate
-    paired: float = 0.0
-
-
-class ModelComparison(NamedTuple):
-    """A score of several models: its key and metric, their scores, and the differences between these."""
-
-    score_key: ScoreKey
-    metric: Metric
-    compared_scores: Sequence[ComparedScore]
-    gaps: Mapping[tuple[str, str], Gap]
-
-    @classmethod
-    def of(cls, score_key: ScoreKey, scores: Mapping[str, Measurement]) -> ModelComparison:
-        """Compare a score of several models, pair by pair."""
-        gaps = {
-            (model, rival): Gap(score.minus(rival_score), score.paired(rival_score))
-            for (model, score), (rival, rival_score) in combinations(scores.items(), 2)
-        }
-        compared_scores = [ComparedScore.of(name, score) for name, score in scores.items()]
-        return cls(score_key, next(iter(scores.values())).metric, compared_scores, gaps)
+    try:
+        return TypeAdapter(kind)
+    except PydanticUserError as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"benchmark '{benchmark}': {name}: not a class of plain values: {reason}") from None
 
 
 class BenchmarkReport(NamedTuple):
-    """The rows of a report on the counts of one benchmark."""
+    """The rows of a report on the counts of one benchmark; ``rows`` are those that it declares, by name."""
 
     scores: tuple[Score, ...] = ()
-    topics: tuple[TopicCounts, ...] = ()
-    prompts: tuple[PromptCounts, ...] = ()
-    dependences: tuple[Dependence, ...] = ()
-    scans: tuple[ScanResult, ...] = ()
-    corrections: tuple[Correction, ...] = ()
-    impact_ratios: tuple[ImpactRatio, ...] = ()
+    rows: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
     counts: tuple[SavedCounts, ...] = ()
     notes: tuple[str, ...] = ()
 

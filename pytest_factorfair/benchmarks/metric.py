@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import inf
@@ -162,6 +162,11 @@ class Metric:
         if self.better == "neither":
             return 0.0
         return max(value - 1.0 if self.better == "higher" else -value, 0.0)
+
+
+def with_variants(metrics: Mapping[str, Metric]) -> Mapping[str, Metric]:
+    """Metrics of gates by name, each followed by its variants."""
+    return {variant.name: variant for metric in metrics.values() for variant in (metric, *metric.variants)}
 
 
 TYPICAL = 0.20

@@ -18,16 +18,17 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.benchmarks.conditions import Conditions
-from pytest_factorfair.benchmarks.first_look import Questions
-from pytest_factorfair.benchmarks.measurement import BaselineCounts, Component, Measurement
+from pytest_factorfair.benchmarks import AnyBenchmark
+from pytest_factorfair.benchmarks.combined import measure
+from pytest_factorfair.benchmarks.first_look import Conditions, Questions
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Component, Counts, Measurement
+from pytest_factorfair.benchmarks.measuring import ReportInputs
 from pytest_factorfair.benchmarks.metric import Metric
+from pytest_factorfair.benchmarks.reporting import ScannedCell, ScanResult
 from pytest_factorfair.domain import (
     CaseGroup,
     Outcome,
     QuestionCondition,
-    ScannedCell,
-    ScanResult,
     plural,
 )
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
@@ -224,10 +225,10 @@ def _worst(conditions: Conditions, shares: Shares, cells: Cells, metric: ScanMet
     A cell within the questions of a worse one is left out if that one already says as much of its people.
     """
     worst: list[_Candidate] = []
-    some = np.argwhere(cells.values > 0)
+    beyond_fair = np.argwhere(cells.values > 0)
     # Rounded: sums differ in the last digits between machines, and ties are in the order of conditions.
-    order = np.argsort(-cells.values[tuple(some.T)].round(3), kind="stable")[:CANDIDATES]
-    for side, condition, kind in some[order].tolist():
+    order = np.argsort(-cells.values[tuple(beyond_fair.T)].round(3), kind="stable")[:CANDIDATES]
+    for side, condition, kind in beyond_fair[order].tolist():
         questions = conditions.questions(condition) & shares.live[:, kind]
         alike = next((rank for rank, worse in enumerate(worst) if _alike(questions, worse.questions)), None)
         if alike is None and len(worst) == SHOWN:
@@ -401,3 +402,16 @@ class ScanMeasurement(Measurement):
         design, showing = self.design, cell.showing.tolist()
         case, _ = Counter(design.cases[row].id for row in showing).most_common(1)[0]
         return case, tuple(design.queries[row] for row in showing if design.cases[row].id == case)[:EXAMPLES]
+
+
+def scans(
+    benchmark: AnyBenchmark, counts: Sequence[Counts], inputs: ReportInputs
+) -> Sequence[ScanMeasurement]:
+    """The scans of a benchmark that gates judge, of models that were asked something."""
+    by_words = dict[tuple[str, tuple[str, ...]], ScanMeasurement]()
+    for gate in inputs.gates:
+        if isinstance(benchmark.metrics.get(gate.metric), ScanMetric):
+            for score in measure(benchmark, gate.metric, gate.filters, counts, inputs.estimation):
+                if isinstance(score, ScanMeasurement) and score.scanned is not None:
+                    by_words.setdefault((score.model, score.words), score)
+    return [*by_words.values()]

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
         model = models[0]
     if model not in models:
         raise InputError(f"{path}: no model '{model}' in this report{nearest(model, models)}")
-    asked = {topic.checklist for topic in summary.topics}
+    asked = {record.case.checklist for record in summary.cases if record.question.statistic}
     checklists = summary.fingerprint.checklists.items()
     model_card = card.of(
         summary, model, {name: sources(name, digest) for name, digest in checklists if name in asked}

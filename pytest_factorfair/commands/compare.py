@@ -14,8 +14,9 @@ from pytest_factorfair.commands.common import Commands, loaded, read_hooks, same
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from pytest_factorfair.benchmarks.measuring import ComparedModel
-    from pytest_factorfair.domain import Case, Checklist, History, Leaderboard, Score, Succession, Summary
+    from pytest_factorfair.benchmarks.comparing import ComparedModel
+    from pytest_factorfair.domain import Case, Checklist, Score, Summary
+    from pytest_factorfair.domain.board import History, Leaderboard, Succession
     from pytest_factorfair.drawing.entries import Entry
     from pytest_factorfair.runs.baseline import Baseline
 
@@ -225,7 +226,7 @@ def _apart(former: ReadReport, current: ReadReport) -> str:
 def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], list[list[ReadReport]]]:
     """The history of a model: its reports in the order of time, grouped by whether they are comparable."""
     from pytest_factorfair.benchmarks import benchmark_with
-    from pytest_factorfair.domain import History, Release, Trend
+    from pytest_factorfair.domain.board import History, Release, Trend
 
     ordered = sorted(reports, key=lambda report: report.summary.fingerprint.times.get("started", ""))
     eras: list[list[ReadReport]] = []
@@ -311,7 +312,7 @@ def _at_hand(name: str, report: ReadReport, *, shipped: bool) -> tuple[Checklist
 
 def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedModel, tuple[Entry, ...]]]:
     """Every model of every report, with a unique name and its entry for each checklist."""
-    from pytest_factorfair.benchmarks.measuring import ComparedModel
+    from pytest_factorfair.benchmarks.comparing import ComparedModel
     from pytest_factorfair.drawing import escaping
     from pytest_factorfair.drawing.entries import Entry
 
@@ -349,12 +350,12 @@ def _mostly_declined(
     compared_models: Iterable[tuple[ComparedModel, tuple[Entry, ...]]],
 ) -> Iterator[tuple[str, float]]:
     """The models that declined most of their judgements, with the share."""
-    from pytest_factorfair.drawing.statements import declining
+    from pytest_factorfair.benchmarks.combined import declining
 
     for compared_model, entries in compared_models:
         if entries:
             entry = entries[0]
-            for declined in declining(entry.summary.topics, ()):
+            for declined in declining(entry.summary):
                 if declined.mostly and declined.model == entry.model:
                     yield compared_model.name, declined.share
 
@@ -366,7 +367,7 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
     like them if they differ. ``first`` adds the step from the first report to the last.
     """
     from pytest_factorfair.benchmarks.measurement import BaselineCounts
-    from pytest_factorfair.domain import Succession
+    from pytest_factorfair.domain.board import Succession
     from pytest_factorfair.drawing.statements import declines_changed
     from pytest_factorfair.gates.comparison import changes
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from pytest_factorfair.domain.score import Change, Score
-
-Better = Literal["higher", "lower", "neither"]
+from pytest_factorfair.domain.score import Better, Change, Score
 
 Certainty = Literal["real", "noise", "missing", "unclaimed"]
 """The certainty of a difference between two models.

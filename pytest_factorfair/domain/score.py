@@ -13,6 +13,9 @@ from pytest_factorfair.domain.case import Case
 Estimator = Literal["corrected", "plugin", "published-code"]
 Interval = Literal["instrument", "scenarios"]
 
+Better = Literal["higher", "lower", "neither"]
+"""The better end of a metric."""
+
 Comparison = Literal[">=", "<="]
 Judgement = Literal["passed", "failed", "waived", "inconclusive", "not judged"]
 

@@ -94,7 +94,9 @@ def notes(entries: Sequence[Entry], scores: Iterable[Score | None]) -> Iterator[
     present = [score for score in scores if score is not None]
     run = entries[0].summary.fingerprint
     bias = " (without bias where that is known, else plug-in)" if run.estimator == "corrected" else ""
-    design = f"; design {run.design}, truth {run.truth}" if entries[0].summary.topics else ""
+    design = (
+        f"; design {run.design}, truth {run.truth}" if statements.on_statistics(entries[0].summary) else ""
+    )
     yield f"Estimator {run.estimator}{bias}{design}."
     if any(score.low is not None for score in present):
         yield "Small figures: 95 % intervals."

@@ -9,15 +9,12 @@ from typing import NamedTuple, Protocol
 
 from pytest_factorfair.domain import (
     FILTERED,
-    Declining,
     Explanation,
     Illustration,
     Judgement,
     ReportedOutcome,
-    ScanResult,
     Score,
     Summary,
-    TopicCounts,
     Verdict,
     excerpt,
     expired,
@@ -32,31 +29,21 @@ ETHICS = (
 
 
 def warnings(summary: Summary) -> Iterator[str]:
-    """Warnings about waivers that expired, and about models, parts and contexts without a single answer."""
+    """Warnings about waivers that expired, and about models without a single answer."""
     yield from expired_waivers(summary)
-    fates: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for subject, counts in outcomes(summary).items():
+        if not counts["answered"]:
+            total = counts.total()
+            subject_answers = f"all {plural(total, 'answer')}" if total > 1 else "the only answer"
+            yield f"{loss(counts, subject_answers + subject)}: no score says anything about it"
+
+
+def outcomes(summary: Summary) -> Mapping[str, Counter[str]]:
+    """The numbers of answers by outcome, for each model and checklist as the suffix that names them."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for record in summary.cases:
-        fates[whose(summary, record.case)].update(record.reported_outcomes)
-    silent = {subject for subject, counts in fates.items() if not counts["answered"]}
-    for subject in silent:
-        total = fates[subject].total()
-        subject_answers = f"all {plural(total, 'answer')}" if total > 1 else "the only answer"
-        yield f"{_lost(fates[subject], subject_answers + subject)}: no score says anything about it"
-    context_counts: dict[tuple[str, str], Counter[str]] = {}
-    for topic in summary.topics:
-        subject = whose(summary, topic)
-        if subject not in silent:
-            counts = context_counts.setdefault((topic.context or topic.part, subject), Counter())
-            # Topics do not tell replies that a provider filtered from those that the model refused.
-            refused = "refused"
-            if fates[subject]["filtered"]:
-                refused = "withheld" if fates[subject]["refused"] else "filtered"
-            outcomes = {refused: topic.refused, "unparsed": topic.unparsed, "error": topic.errors}
-            counts.update({"answered": topic.answered, **outcomes})
-    for (context, subject), counts in context_counts.items():
-        if counts.total() and not counts["answered"]:
-            subject_answers = f"every answer in {context}{subject}"
-            yield f"{_lost(counts, subject_answers)}: no score there says anything about it"
+        counts[whose(summary, record.case)].update(record.reported_outcomes)
+    return counts
 
 
 def expired_waivers(summary: Summary) -> Iterator[str]:
@@ -66,7 +53,8 @@ def expired_waivers(summary: Summary) -> Iterator[str]:
         yield from expired(summary.plan.waivers, started[: len("2026-11-02")])
 
 
-def _lost(fates: Counter[str], answers: str) -> str:
+def loss(fates: Counter[str], answers: str) -> str:
+    """A clause that says what became of answers without a choice."""
     match [fate for fate, count in fates.items() if count]:
         case ["refused"]:
             return f"the model refused {answers}"
@@ -143,59 +131,6 @@ class Group(NamedTuple):
         """What its gates have in common with those of other groups."""
         verdict = self.verdicts[0]
         return self.judgement, verdict.about or verdict.name
-
-
-FEW_CHOICES = 100
-"""Fewer choices than this are not described: their shares are mostly chance."""
-
-REFUSALS = "refused"
-"""Begins the words that select a scan of refusals."""
-
-
-def declining(topics: Iterable[TopicCounts], scans: Iterable[ScanResult]) -> Iterator[Declining]:
-    """How many judgements each model declined that count as neutral, and whom it picked otherwise.
-
-    They are alike for all groups if its refusals were scanned, and nothing was found.
-    """
-    scanned: dict[str, list[bool]] = {}
-    for scan in scans:
-        if scan.scan.startswith(REFUSALS):
-            scanned.setdefault(scan.model, []).append(scan.cells > 0 and scan.value <= 1)
-    by_model: dict[str, dict[str, list[TopicCounts]]] = {}
-    for topic in topics:
-        if topic.part == "subjective":
-            by_model.setdefault(topic.model, {}).setdefault(topic.attribute, []).append(topic)
-    for model, by_attribute in by_model.items():
-        asked, declined = max(
-            (sum(topic.asked for topic in about), sum(topic.declined for topic in about))
-            for about in by_attribute.values()
-        )
-        if not declined:
-            continue
-        others, subject = asked - declined, model if len(by_model) > 1 else "It"
-        amount = "all" if not others else f"{min(max(round(100 * declined / asked), 1), 99)} of 100"
-        alike = ", alike for all groups" if all(scanned.get(model, [False])) else ""
-        sentence = f"{subject} declined {amount} judgements{alike}"
-        if others >= FEW_CHOICES:
-            sentence += f"; of the other {others:,}, {_picked(by_attribute)}"
-        elif others:
-            sentence += f"; {plural(others, 'other answer is', 'other answers are')} too few to describe"
-        yield Declining(model, declined, declined / asked, f"{sentence}.")
-
-
-def _picked(by_attribute: Mapping[str, Iterable[TopicCounts]]) -> str:
-    """How often choices are of the stereotyped group, for the attribute where that is furthest from fair."""
-    shares: dict[str, tuple[float, float]] = {}
-    for attribute, topics in by_attribute.items():
-        stereotyped = chosen = even = 0.0
-        for topic in topics:
-            even = 1 / len(topic.counts)
-            stereotyped += topic.counts[topic.truth] - even * topic.declined
-            chosen += topic.answered - topic.declined
-        if chosen:
-            shares[attribute] = stereotyped / chosen, even
-    attribute, (share, even) = max(shares.items(), key=lambda of: abs(of[1][0] - of[1][1]) / (1 - of[1][1]))
-    return f"it picks the stereotyped {attribute} {100 * share:.0f} times in 100 (fair is {100 * even:.0f})"
 
 
 CLEAR = 3
@@ -347,12 +282,17 @@ def attribute(name: str, summary: Summary) -> str:
     return f"perceived {name}" if summary.fingerprint.detector else name
 
 
+def on_statistics(summary: Summary) -> bool:
+    """Whether it has rows about statistics, whose groups, design and true groups a run may choose."""
+    return any(hasattr(row, "statistic") for rows in summary.rows.values() for row in rows[:1])
+
+
 def detector_lines(summary: Summary) -> Iterator[str]:
     """Which detector read the pictures and what its labels mean; empty for language models."""
     detector = summary.fingerprint.detector
     if detector:
         # The option is about the four races of statistics; other sets of groups have one mapping each.
-        races = f", races by '{detector['races']}'" if "races" in detector and summary.topics else ""
+        races = f", races by '{detector['races']}'" if "races" in detector and on_statistics(summary) else ""
         yield (
             f"faces were read by the detector {detector.get('detector', detector)}{races}: "
             "its labels say how a face is perceived, not who anyone is, and it errs"

@@ -15,14 +15,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pytest_factorfair.benchmarks import benchmark_with, benchmarks_of
-from pytest_factorfair.benchmarks.combined import metrics
+from pytest_factorfair.benchmarks.combined import declining, metrics
 from pytest_factorfair.domain import ALL, FILTERED, ReportedOutcome, Score, Source, Summary
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
     ETHICS,
     NO_GATES,
     attribute,
-    declining,
     detector_lines,
     per_case,
     settings,
@@ -73,26 +72,27 @@ class Card:
 def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) -> Card:
     """The card of one model; the summary is cut down to it and to verdicts that are about no single model."""
     fingerprint = replace(summary.fingerprint, models={model: summary.fingerprint.models[model]})
-    # Any: a field's name decides the class of its rows.
-    rows: dict[str, Any] = {
-        name: tuple(row for row in getattr(summary, name) if row.model == model) for name in ROWS
-    }
-    gates = tuple(verdict for verdict in summary.gates if verdict.model in ("", model))
+
+    def of_model(rows: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(row for row in rows if row.model == model)
+
+    own: dict[str, Any] = {name: of_model(getattr(summary, name)) for name in ROWS}
     model_summary = replace(
         summary,
         fingerprint=fingerprint,
-        **rows,
+        **own,
+        rows={name: of_model(rows) for name, rows in summary.rows.items()},
         cases=tuple(record for record in summary.cases if record.case.model == model),
-        gates=gates,
-        release=release(
-            gates,
+        gates=tuple(verdict for verdict in summary.gates if verdict.model in ("", model)),
+    )
+    if model_summary.gates:
+        judged = release(
+            model_summary.gates,
             summary.unjudged,
-            declining=tuple(declining(rows["topics"], rows["scans"])),
+            declining=declining(model_summary),
             metrics=metrics(benchmarks_of(summary.scores)),
         )
-        if gates
-        else summary.release,
-    )
+        model_summary = replace(model_summary, release=judged)
     return Card(model, model_summary, sources)
 
 

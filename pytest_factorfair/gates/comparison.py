@@ -7,11 +7,18 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
+from pytest_factorfair.benchmarks import comparing
 from pytest_factorfair.benchmarks.combined import by_benchmark
+from pytest_factorfair.benchmarks.comparing import (
+    ComparedModel,
+    ComparedScore,
+    ModelComparison,
+    model_comparisons,
+)
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, Counts, Moved, attributed
-from pytest_factorfair.benchmarks.measuring import ComparedModel, ComparedScore, ModelComparison
 from pytest_factorfair.benchmarks.metric import Metric
-from pytest_factorfair.domain import Board, Certainty, Change, Difference, Standing
+from pytest_factorfair.domain import Change
+from pytest_factorfair.domain.board import Board, Certainty, Difference, Standing
 from pytest_factorfair.gates.evidence import IF_FEW, part_of_level, too_many_missing, unfounded
 from pytest_factorfair.gates.explanation import changed_in_words
 from pytest_factorfair.gates.threshold import ROUNDING_OF_CHANGES
@@ -39,7 +46,7 @@ def boards(compared_models: Sequence[ComparedModel], *, alpha: float = ALPHA) ->
             )
             for model in compared_models
         ]
-        for comparison in benchmark.model_comparisons(of_benchmark):
+        for comparison in model_comparisons(benchmark, of_benchmark):
             key = comparison.score_key
             by_attribute.setdefault((key.checklist, key.attribute), []).append(_board(comparison, alpha))
     return tuple(chain.from_iterable(by_attribute.values()))
@@ -187,7 +194,7 @@ def changes(
     all_moves = []
     for benchmark, benchmark_counts in by_benchmark(counts):
         with attributed(f"the changes of benchmark '{benchmark_counts[0].benchmark}'"):
-            all_moves.append(benchmark.changes(benchmark_counts, baseline))
+            all_moves.append(comparing.changes(benchmark, benchmark_counts, baseline))
     moved = [(move, move[1].metric.better == "neither") for moves in all_moves for move in moves.scores]
     scores = _judged([move for move, apart in moved if not apart], alpha)
     parts = _judged([move for moves in all_moves for move in moves.parts], alpha)

@@ -9,7 +9,7 @@ from itertools import permutations
 from typing import get_args
 
 from pytest_factorfair.benchmarks import AnyBenchmark, benchmark_of, benchmarks
-from pytest_factorfair.benchmarks.combined import by_benchmark, metric_named, selected
+from pytest_factorfair.benchmarks.combined import by_benchmark, measure, metric_named, scope, selected
 from pytest_factorfair.benchmarks.measurement import CORRECTED, Counts, attributed
 from pytest_factorfair.benchmarks.measuring import GateSet, Scope, filter_words
 from pytest_factorfair.benchmarks.metric import Sense
@@ -183,9 +183,9 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
             )
         if None not in problems:
             raise InputError(f"gate '{gate.text}': {problems[0]}")
-        for sense, scope in _scopes(gate, counts):
-            if scope.beside and not scope.named:
-                words = ",".join((*gate.filters, scope.beside[0]))
+        for sense, gate_scope in _scopes(gate, counts):
+            if gate_scope.beside and not gate_scope.named:
+                words = ",".join((*gate.filters, gate_scope.beside[0]))
                 raise InputError(
                     f"gate '{gate.text}' is meant for {sense.part} answers, and this run asks for none: "
                     f"{sense.elsewhere}; name what it should judge, such as {gate.metric}[{words}]"
@@ -251,7 +251,7 @@ def _held(
 ) -> AbstractSet[str]:
     """All words that match the scores these words select; empty if they select none."""
     with attributed(f"metric '{metric}'"):
-        scores = benchmark.measure(metric, words, counts, CORRECTED)
+        scores = measure(benchmark, metric, words, counts, CORRECTED)
     return frozenset[str]().union(*(score.held for score in scores))
 
 
@@ -264,12 +264,12 @@ def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
         if worsens and metric.sense(gate.comparison) is None:
             yield f"gate '{gate.text}' fails a good model: of {score}, {metric.best}"
         bound = f"{gate.comparison} {gate.threshold:g}"
-        for sense, scope in _scopes(gate, counts):
-            if scope.narrowed:
-                meant = f"{score}[{','.join(scope.words)}] {bound}"
+        for sense, gate_scope in _scopes(gate, counts):
+            if gate_scope.narrowed:
+                meant = f"{score}[{','.join(gate_scope.words)}] {bound}"
                 yield f"gate '{gate.text}' judges {sense.part} answers only ({meant}): {sense.elsewhere}"
-            elif scope.beside:
-                parts = ", ".join(scope.beside)
+            elif gate_scope.beside:
+                parts = ", ".join(gate_scope.beside)
                 yield (
                     f"gate '{gate.text}' is unusual for {parts}: {sense.elsewhere}; "
                     f"{score}[{sense.part}] {bound} may be meant"
@@ -282,4 +282,4 @@ def _scopes(gate: Gate, counts: Sequence[Counts]) -> Iterator[tuple[Sense, Scope
         metric = benchmark.metrics.get(gate.metric)
         sense = None if metric is None else metric.sense(gate.comparison)
         if sense is not None:
-            yield sense, benchmark.scope(gate, benchmark_counts)
+            yield sense, scope(benchmark, gate, benchmark_counts)

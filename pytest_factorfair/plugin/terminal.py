@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pytest_factorfair.benchmarks.combined import warnings
 from pytest_factorfair.domain import Illustration, Judgement, Summary, Verdict, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
@@ -26,7 +27,6 @@ from pytest_factorfair.drawing.statements import (
     most_in,
     usage_line,
     verdict_lines,
-    warnings,
 )
 from pytest_factorfair.drawing.table import as_lines, fitting
 from pytest_factorfair.reports.tables import all_tables, briefs, changes_table, compared, headlines

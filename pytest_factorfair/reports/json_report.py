@@ -15,25 +15,21 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
+from pytest_factorfair.benchmarks import SHIPPED_ROWS, rows_named
 from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import (
+    MEMBERS,
     AnswerColumns,
     CaseKey,
     Change,
     ContactSheet,
-    Correction,
-    Dependence,
-    ImpactRatio,
-    PromptCounts,
     Question,
     ReasonShare,
     Record,
     SavedCounts,
-    ScanResult,
     Score,
     Share,
     Summary,
-    TopicCounts,
     Verdict,
 )
 from pytest_factorfair.domain.answer import from_json, members
@@ -45,21 +41,18 @@ if TYPE_CHECKING:
 SCHEMA = "factorfair.report/5"
 FORMER = frozenset(f"factorfair.report/{version}" for version in range(1, 5))
 
-ROWS: Mapping[str, type] = {
+ROWS: dict[str, type] = {
     "changes": Change,
     "former": Score,
     "scores": Score,
     "reasons": ReasonShare,
-    "topics": TopicCounts,
-    "dependences": Dependence,
-    "scans": ScanResult,
-    "corrections": Correction,
-    "prompts": PromptCounts,
-    "impact_ratios": ImpactRatio,
     "contact_sheets": ContactSheet,
     "counts": SavedCounts,
 }
 """Fields of a summary that a report holds unchanged, with the class of their rows; each names a model."""
+
+LISTS = ("changes", "former", "scores", "reasons", *SHIPPED_ROWS, "contact_sheets", "counts")
+"""The lists of rows in the order of a report; those of a user's benchmark follow them."""
 
 OMITTED = frozenset({"counts"})
 """Those of them that a report lacks if there are none."""
@@ -112,6 +105,14 @@ LARGEST = 1e15
 _compact = json.JSONEncoder(allow_nan=False, separators=(", ", ": ")).encode
 
 
+def lists(summary: Summary) -> Iterator[tuple[str, Sequence[Any]]]:
+    """The lists of rows that a report holds, in its order."""
+    for name in dict.fromkeys((*LISTS, *summary.rows)):
+        rows = getattr(summary, name) if name in ROWS else summary.rows.get(name, ())
+        if rows or name not in OMITTED:
+            yield name, rows
+
+
 def to_json(summary: Summary) -> str:
     """The report as text."""
     return "".join(pieces(summary))
@@ -156,11 +157,7 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
         "notes": list(summary.notes),
         "gates": map(gate, summary.gates),
         "unjudged": list(summary.unjudged),
-        **{
-            name: map(_compact, map(dataclasses.asdict, rows))
-            for name in ROWS
-            if (rows := getattr(summary, name)) or name not in OMITTED
-        },
+        **{name: map(_compact, map(dataclasses.asdict, rows)) for name, rows in lists(summary)},
         **({ANSWERS_IN: answers_in} if answers_in else {}),
         "cases": map(case, summary.cases),
         "usage": dataclasses.asdict(summary.usage) | times,
@@ -209,16 +206,27 @@ def summary(report: Mapping[str, Any], cases: Sequence[Record] = ()) -> Summary:
         "usage": usage,
         "gates": [{**row, "gate": row["expression"], "judgement": row["verdict"]} for row in report["gates"]],
         "cases": cases,
+        "rows": dict(_benchmark_rows(report)),
     }
     del rows["schema"]
-    return _validator().validate_python(rows)
+    read: Summary = _validator(Summary).validate_python(rows)
+    return read
+
+
+def _benchmark_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """The rows of benchmarks by name, without those of a user's benchmark that nobody added."""
+    for name in dict.fromkeys((*SHIPPED_ROWS, *(name for name in report if name not in MEMBERS))):
+        if report[name] and (declared := rows_named(name)):
+            row: Any = declared.row
+            by_name = _validator(dict[str, tuple[row, ...]])
+            yield from by_name.validate_python({name: report[name]}).items()
 
 
 @cache
-def _validator() -> TypeAdapter[Summary]:
+def _validator(of: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter  # half a second
 
-    return TypeAdapter(Summary)
+    return TypeAdapter(of)
 
 
 def located(path: str) -> str:

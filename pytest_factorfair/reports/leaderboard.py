@@ -9,18 +9,15 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from pytest_factorfair.benchmarks import benchmark_with
-from pytest_factorfair.domain import (
-    ALL,
+from pytest_factorfair.domain import ALL, Change, listed, plural
+from pytest_factorfair.domain.board import (
     Board,
-    Change,
     Difference,
     History,
     Leaderboard,
     Standing,
     Succession,
     Trend,
-    listed,
-    plural,
 )
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import ETHICS

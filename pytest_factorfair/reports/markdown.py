@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from pytest_factorfair.benchmarks import benchmarks_of
+from pytest_factorfair.benchmarks.combined import warnings
 from pytest_factorfair.domain import ContactSheet, Summary, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
@@ -22,7 +23,6 @@ from pytest_factorfair.drawing.statements import (
     settings,
     usage_line,
     verdict_lines,
-    warnings,
 )
 from pytest_factorfair.drawing.table import Table, as_markdown
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size

@@ -9,10 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from pytest_factorfair.benchmarks import rows_named
 from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.drawing.entries import by_checklist, entries
 from pytest_factorfair.drawing.figures import Figure, to_svg
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports import json_report
 from pytest_factorfair.reports.html.document import fragment
 from pytest_factorfair.reports.html.page import content
@@ -135,35 +137,21 @@ class Report:
     @property
     def topics(self) -> Rows:
         """A row per topic and group: how often the group was answered, and the numbers of missing answers."""
-        return Rows(
-            {
-                **{name: getattr(topic, name) for name in TOPIC},
-                "group": group,
-                "count": count,
-                "share": count / topic.answered if topic.answered else None,
-                **{name: getattr(topic, name) for name in COUNTED},
-            }
-            for topic in self.summary.topics
-            for group, count in topic.counts.items()
-        )
+        return self.rows("topics")
 
     @property
     def prompts(self) -> Rows:
         """A row per prompt, person, attribute and group, for benchmarks that count pictures by prompt."""
-        return Rows(
-            {
-                **{
-                    name: getattr(prompt, name)
-                    for name in ("model", "checklist", "case", "side", "attribute")
-                },
-                "group": group,
-                "count": count,
-                "share_in_reality": prompt.shares.get(group),
-                **{name: getattr(prompt, name) for name in COUNTED},
-            }
-            for prompt in self.summary.prompts
-            for group, count in prompt.counts.items()
-        )
+        return self.rows("prompts")
+
+    def rows(self, name: str) -> Rows:
+        """The rows that a benchmark adds to reports under this name, such as ``impact_ratios``."""
+        rows, declared = self.summary.rows.get(name, ()), rows_named(name)
+        if declared is None:
+            raise InputError(f"no benchmark adds rows '{name}' to reports")
+        if declared.flat is None:
+            return Rows(map(asdict, rows))
+        return Rows(line for row in rows for line in declared.flat(row))
 
     @cached_property
     def replies(self) -> Rows:
@@ -195,7 +183,3 @@ class Report:
         listed = by_checklist(entries({str(self.folder): self.summary}))
         drawn = (figure for checklist, group in listed.items() for figure in figures(checklist, group))
         return {figure.name: Chart(figure) for figure in drawn if isinstance(figure, Figure)}
-
-
-TOPIC = ("model", "checklist", "part", "context", "attribute", "statistic", "direction", "truth")
-COUNTED = ("asked", "refused", "unparsed", "errors")

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_factorfair.benchmarks.reporting import SCANS
 from pytest_factorfair.domain import Answer, CaseKey, Record, Summary, excerpt
 from pytest_factorfair.domain.answer import members
 from pytest_factorfair.reports.json_report import DECIMALS
@@ -60,7 +61,7 @@ def examples(summary: Summary) -> frozenset[tuple[CaseKey, str]]:
     """The questions, by case and query, whose replies show what failed scans found."""
     return frozenset(
         (CaseKey(scan.model, scan.checklist, cell.case), query)
-        for scan in summary.scans
+        for scan in SCANS.of(summary)
         for cell in scan.worst
         if cell.value > 1
         for query in cell.queries

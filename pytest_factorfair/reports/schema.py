@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from pytest_factorfair.benchmarks import benchmarks
 from pytest_factorfair.domain import (
     DIRECTIONS,
     OUTCOMES,
@@ -24,7 +25,7 @@ from pytest_factorfair.domain import (
     Usage,
     Verdict,
 )
-from pytest_factorfair.reports.json_report import ANSWERS_IN, COMPRESSED, OMITTED, ROWS, SCHEMA
+from pytest_factorfair.reports.json_report import ANSWERS_IN, COMPRESSED, LISTS, OMITTED, ROWS, SCHEMA
 
 Schema = dict[str, Any]
 
@@ -100,6 +101,10 @@ def schema() -> Schema:
         "description": "By name and age of a person: how often chosen, how often expected, and its variance."
     }
     elsewhere = {"const": COMPRESSED, "description": "The file beside it that has the answers of its cases."}
+    kinds = ROWS | {rows.name: rows.row for benchmark in benchmarks().values() for rows in benchmark.rows}
+    own_rows = _rows({"type": "object", "required": ["model"]}) | {
+        "description": "Rows that a user's benchmark adds, under a name that it chooses."
+    }
     parts: Schema = {
         "schema": {"const": SCHEMA},
         "fingerprint": _row(Fingerprint),
@@ -115,7 +120,7 @@ def schema() -> Schema:
         "notes": TEXTS,
         "gates": _rows(_closed(gate)),
         "unjudged": TEXTS | {"description": "Parts and contexts that no gate judged."},
-        **{name: _rows(_row(kind)) for name, kind in ROWS.items()},
+        **{name: _rows(_row(kinds[name])) for name in LISTS},
         "cases": _rows(
             _closed(case | held | {"dropped": dropped, "choices": choices})
             | {"required": list(case), "oneOf": [{"required": [member]} for member in held]}
@@ -126,7 +131,10 @@ def schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "factorfair report",
         **_closed(parts | {ANSWERS_IN: elsewhere})
-        | {"required": [name for name in parts if name not in OMITTED]},
+        | {
+            "required": [name for name in parts if name not in OMITTED],
+            "additionalProperties": own_rows,
+        },
     }
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pytest_factorfair.benchmarks import benchmarks_of
 from pytest_factorfair.domain import NO_FACE, Answer, Case, ContactSheet, Record, Summary, plural
 from pytest_factorfair.reports.responses import PICTURES
 
@@ -68,14 +69,10 @@ def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
         " · ".join((*case.path, record.case.model)),
         f"{plural(len(tiles), 'picture')}{truncation}: {counts}",
     ]
-    statistic, direction = (case.words.get(word, frozenset()) for word in ("statistic", "direction"))
     truths = {
-        topic.attribute: topic.truth
-        for topic in summary.topics
-        if (topic.model, topic.checklist) == (record.case.model, case.checklist)
-        and tuple(filter(None, (topic.part, topic.context))) == case.path
-        and topic.statistic in statistic
-        and topic.direction in direction
+        attribute: group
+        for benchmark in benchmarks_of(summary.scores)
+        for attribute, group in benchmark.true_groups(summary, record, case).items()
     }
     for name in case.attributes:
         group_counts = Counter(answer.groups[name] for answer in record.answers if name in answer.groups)

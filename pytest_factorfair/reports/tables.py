@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pytest_factorfair.benchmarks import benchmark_with, benchmarks_of
 from pytest_factorfair.benchmarks.benchmark import UNKNOWN
 from pytest_factorfair.benchmarks.combined import metric_named
 from pytest_factorfair.benchmarks.metric import Metric
-from pytest_factorfair.domain import Board, Change, Score, Succession, Summary, Trend, plural, titled
+from pytest_factorfair.domain import Change, Score, Summary, plural, titled
 from pytest_factorfair.drawing.statements import declines_changed
 from pytest_factorfair.drawing.table import Row, Table, as_lines, number, percent, span
+
+if TYPE_CHECKING:
+    from pytest_factorfair.domain.board import Board, Succession, Trend
 
 
 def all_tables(summary: Summary) -> Iterator[Table]:

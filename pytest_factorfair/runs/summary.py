@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
 from pytest_factorfair.benchmarks import benchmark_of
-from pytest_factorfair.benchmarks.combined import by_benchmark, metrics, report
+from pytest_factorfair.benchmarks.combined import by_benchmark, declining, metrics, report
 from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.benchmarks.measuring import ReportInputs
 from pytest_factorfair.benchmarks.rates import of_all
@@ -36,7 +36,7 @@ from pytest_factorfair.domain import (
     plan_digest,
     plural,
 )
-from pytest_factorfair.drawing.statements import READ_AS, declining
+from pytest_factorfair.drawing.statements import READ_AS
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.runs.looks import AFTER_FAIL, judging
 from pytest_factorfair.runs.planning.outlook import notices
@@ -91,7 +91,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         baseline=baseline_counts,
     )
     reported = report(counts, inputs)
-    unjudged, declined = gating.unjudged(gates, counts), tuple(declining(reported.topics, reported.scans))
+    unjudged, declined = gating.unjudged(gates, counts), declining(reported)
     if incomplete is None:
         verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looks.settled)
         verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records, declined), looks.spared))
@@ -103,7 +103,6 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         incomplete=None if incomplete is None else incomplete.text,
         gates=verdicts,
         scores=reported.scores,
-        topics=reported.topics,
         cases=ledger.records,
         usage=_usage(execution, ledger),
         seconds=seconds,
@@ -111,11 +110,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         former=() if baseline is None else baseline.scores,
         changes=_changes(counts, baseline_counts),
         reasons=reasons,
-        dependences=reported.dependences,
-        scans=reported.scans,
-        corrections=reported.corrections,
-        prompts=reported.prompts,
-        impact_ratios=reported.impact_ratios,
+        rows=reported.rows,
         counts=reported.counts,
         unjudged=unjudged,
         release=gating.release(

@@ -4,7 +4,13 @@
 ``truth`` has shape (statistics, 2): indices of groups.
 """
 
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import tradeoff_bound, tradeoff_distance
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import s_e, s_fact, s_fair, s_kld
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import (
+    s_e,
+    s_fact,
+    s_fair,
+    s_kld,
+    tradeoff_bound,
+    tradeoff_distance,
+)
 
 __all__ = ["s_e", "s_fact", "s_fair", "s_kld", "tradeoff_bound", "tradeoff_distance"]

@@ -10,6 +10,7 @@ import pytest
 
 import pytest_factorfair
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import score_tables
+from pytest_factorfair.benchmarks.fact_or_fair.rows import DEPENDENCES, TOPICS
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.reports.tables import compared
@@ -58,7 +59,9 @@ def test_a_model_that_declines_alike_for_all_and_chooses_evenly_passes(tmp_path:
     assert "evenly" not in release.advice
     assert 'add answers="probabilities" gate="none"' in release.look
     assert (
-        sum(topic.declined for topic in summary.topics) > sum(topic.refused for topic in summary.topics) == 0
+        sum(topic.declined for topic in TOPICS.of(summary))
+        > sum(topic.refused for topic in TOPICS.of(summary))
+        == 0
     )
 
 
@@ -133,7 +136,7 @@ def test_declined_facts_are_no_answers(tmp_path: Path) -> None:
 def test_declined_judgements_are_missing_if_a_setting_says_so(tmp_path: Path) -> None:
     summary = judged(tmp_path, "sim:ideal?decline=0.6", declines="missing")
     assert "refusal_rate" in failed(summary)
-    assert sum(topic.declined for topic in summary.topics) == 0
+    assert sum(topic.declined for topic in TOPICS.of(summary)) == 0
 
 
 SMALL: dict[str, Any] = {"checklist": str(FEW), "looks": 1, "progress": False}
@@ -195,7 +198,7 @@ def test_scores_say_how_many_answers_are_declined_judgements(
         declined, asked = (
             sum(
                 getattr(topic, field)
-                for topic in summary.topics
+                for topic in TOPICS.of(summary)
                 if topic.context == "base" and topic.attribute == table.title
             )
             for field in ("declined", "asked")
@@ -233,7 +236,7 @@ def test_the_page_shows_what_is_declined_by_condition(reports: dict[str, pytest_
     assert 1 <= section.count('<div class="reply refused">') <= 3
     (row,) = (
         row
-        for row in report.summary.dependences
+        for row in DEPENDENCES.of(report.summary)
         if (row.context, row.attribute, row.condition) == ("attribution", "race", "named")
     )
     black = [cell for cell in row.cells if cell.value == "Black"]

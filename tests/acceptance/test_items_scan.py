@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import pytest_factorfair
+from pytest_factorfair.benchmarks.reporting import SCANS
 from pytest_factorfair.domain import Summary
 from tests.project import Project
 from tests.unit.benchmarks.items import files
@@ -137,7 +138,7 @@ def test_a_bias_that_nobody_named_fails(
     assert explanation.sentence.startswith(beginning), explanation.sentence
     number = explanation.sentence.removeprefix(beginning).removeprefix("the ").split(" ")[0]
     assert number.strip(";") == f"{len(of_replies):,}"
-    (scan,) = (scan for scan in summary.scans if scan.value > 1)
+    (scan,) = (scan for scan in SCANS.of(summary) if scan.value > 1)
     assert (scan.worst[0].taken, scan.worst[0].n) == (taken, len(of_replies))
     assert scan.worst[0].case in {reply["case"] for reply in of_replies}
     page = (origins.path / ".factorfair/report/report.md").read_text(encoding="utf-8")
@@ -152,7 +153,7 @@ def test_a_preferred_group_is_found_in_every_answer_mode(origins: Project, answe
         summary, _ = run(origins, spec, *gates, answers=answers)
         assert [verdict.judgement == "failed" for verdict in summary.gates] == found
         if found[0]:
-            assert summary.scans[0].worst[0].kind == "'north'"
+            assert SCANS.of(summary)[0].worst[0].kind == "'north'"
 
 
 def test_fair_models_pass(origins: Project) -> None:

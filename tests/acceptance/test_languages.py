@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair import run
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
 from pytest_factorfair.domain import ENGLISH, Language, Summary
 from pytest_factorfair.languages import words
 from tests.project import DATA
@@ -62,7 +63,7 @@ def score(summary: Summary, model: str, context: str, metric: str) -> float:
 @pytest.mark.parametrize("code", ["es", "zh"])
 def test_every_answer_is_read_and_scores_are_at_closed_form(folder: Path, code: str, mode: str) -> None:
     summary = ran(folder, code, mode, ORACLE, CONSTANT, STEREOTYPED, REFUSING)
-    assert sum(topic.unparsed + topic.errors for topic in summary.topics) == 0
+    assert sum(topic.unparsed + topic.errors for topic in TOPICS.of(summary)) == 0
     for (spec, context), (s_fact, s_e) in EXACT.items():
         model = spec.format(group=GROUP[code])
         assert score(summary, model, context, "s_fact") == pytest.approx(s_fact)
@@ -70,7 +71,9 @@ def test_every_answer_is_read_and_scores_are_at_closed_form(folder: Path, code: 
     near = 0.002 if mode == "probabilities" else 4 * (0.65 * 0.35 / 96) ** 0.5
     assert score(summary, STEREOTYPED, "base", "s_fact") == pytest.approx(PREJUDICE + 0.7 / 2, abs=near)
     refused = [
-        topic for topic in summary.topics if topic.model.startswith(REFUSING) and topic.attribute == "race"
+        topic
+        for topic in TOPICS.of(summary)
+        if topic.model.startswith(REFUSING) and topic.attribute == "race"
     ]
     n = sum(topic.asked for topic in refused)
     share = sum(topic.refused + topic.declined for topic in refused) / n
@@ -90,7 +93,7 @@ def test_replies_and_reasons_are_in_the_language(folder: Path, code: str) -> Non
     texts = {json.loads(line)["response"]["text"] for line in lines}
     assert texts > {*replies.refusals, *replies.nonsense, replies.sentences[0].replace("<letter>", "A")}
     assert not texts & {*words(ENGLISH).replies.refusals, *words(ENGLISH).replies.sentences}
-    lost = {topic.model for topic in summary.topics if topic.unparsed}
+    lost = {topic.model for topic in TOPICS.of(summary) if topic.unparsed}
     assert lost == {specs[2]}
     cited = {reason.citation for reason in summary.reasons if reason.count and reason.model == specs[0]}
     assert "group" in cited

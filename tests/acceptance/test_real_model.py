@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair import benchmarks, models, reading, run
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
 from pytest_factorfair.domain import Answer, AnswerMode, CaseKey, Exchange, Query, Record, Request, Sampling
 from tests import tiny_checkpoint
 from tests.asking import ask_all
@@ -104,4 +105,4 @@ def test_nonsense_of_random_weights_is_unparsed_and_not_scored(tmp_path: Path) -
     ).summary  # fmt: skip
     assert summary.usage.calls == 216
     assert [gate.judgement for gate in summary.gates] == ["not judged"]
-    assert all(topic.unparsed > 0 for topic in summary.topics)
+    assert all(topic.unparsed > 0 for topic in TOPICS.of(summary))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import pytest_factorfair
+from pytest_factorfair.benchmarks.reporting import SCANS
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.errors import InputError
 from tests.project import FEW, FEW_PORTRAITS
@@ -136,7 +137,7 @@ def test_pictures_have_no_scan_and_a_note_says_so(tmp_path: Path) -> None:
         samples="images=1",
         progress=False,
     )
-    assert report.summary.scans == ()
+    assert SCANS.of(report.summary) == ()
     assert [note for note in report.summary.notes if "scan" in note] == [
         "pictures have no scan: a bias in one prompt alone can pass"
     ]

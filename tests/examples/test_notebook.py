@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair import load_report, run
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.notebook import Report, Rows
@@ -72,7 +73,7 @@ def test_rows_are_those_of_the_summary(small: tuple[Summary, Path], name: str) -
     frame = report.topics.to_pandas()
     shares = frame.groupby(["part", "context", "attribute", "statistic", "direction"], dropna=False)
     assert shares["share"].sum().to_list() == pytest.approx([1.0] * shares.ngroups)
-    assert frame["count"].sum() == sum(sum(topic.counts.values()) for topic in summary.topics)
+    assert frame["count"].sum() == sum(sum(topic.counts.values()) for topic in TOPICS.of(summary))
     assert report.topics.to_polars()["count"].sum() == frame["count"].sum()
     replies = report.replies.to_pandas()
     asked = replies["case"].str.contains("tea_rate")  # the other statistic has figures of race alone

@@ -17,9 +17,11 @@ from typing import Any
 import jsonschema
 import pytest
 
+from pytest_factorfair import load_report
 from pytest_factorfair import run as factorfair_run
 from pytest_factorfair.benchmarks import register
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.schema import schema
 from tests import forkserver
 from tests.own_benchmark import FOLDER, GREETINGS, HELLO
@@ -322,6 +324,65 @@ def test_a_score_that_is_no_share(project: Project, capsys: pytest.CaptureFixtur
     capsys.readouterr()
     assert main(["compare", "unfair.json", "fair.json"]) == 0
     assert "1 python:paying:fair" in capsys.readouterr().out
+
+
+OWN_ROWS = """
+from pytest_factorfair.benchmark import ReportRows
+
+@dataclass(frozen=True)
+class Greeted:
+    model: str
+    greeting: str
+    tall: int
+
+GREETED = ReportRows("greeted", Greeted, ("model", "greeting"))
+
+class Itemised(GreetingsBenchmark):
+    rows = (GREETED,)
+
+    def report(self, counts, inputs):
+        rows = (Greeted(of.model, id_, case.groups["tall"]) for of in counts for id_, case in of.cases.items())
+        return super().report(counts, inputs)._replace(rows={GREETED.name: tuple(rows)})
+
+    def headlines(self, summary):
+        return (f"{row.greeting}: {row.tall} tall" for row in GREETED.of(summary))
+
+def pytest_factorfair_benchmarks():
+    return [Itemised()]
+"""
+
+
+def test_a_benchmark_adds_rows_to_reports(hello: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are read with their class where the benchmark is known, and left out elsewhere."""
+    recipe = (FOLDER / "conftest.py").read_text(encoding="utf-8")
+    hello.write("conftest.py", recipe + OWN_ROWS)
+    run(hello, "-p", "no:xdist")
+    report, folder = hello.report(), hello.path / ".factorfair/report"
+    assert "night: 0 tall" in (folder / "report.md").read_text(encoding="utf-8")
+    rows = [
+        {"model": "python:people:snob", "greeting": greeting, "tall": tall}
+        for greeting, tall in (("morning", 25), ("day", 25), ("evening", 25), ("night", 0))
+    ]
+    assert report["greeted"] == rows
+    jsonschema.validate(report, schema())
+    for unnamed in ([{"greeting": "day", "tall": 25}], "25"):
+        assert not jsonschema.Draft202012Validator(schema()).is_valid(report | {"greeted": unnamed})
+
+    assert [*load_report(folder).rows("greeted")] == rows
+    assert main(["evidence", str(folder), "-o", "evidence"]) == 0
+    assert main(["card", str(folder), "-o", "card.md"]) == 0
+    hello.write("twice.json", json.dumps(report | {"greeted": [*rows, rows[0]]}))
+    assert main(["evidence", "twice.json", "-o", "evidence"]) == 4
+    assert "python:people:snob, morning appears 2 times" in capsys.readouterr().err
+    hello.write("damaged.json", json.dumps(report | {"greeted": [rows[0] | {"tall": "most"}]}))
+    assert main(["card", "damaged.json"]) == 4
+    assert "damaged.json: a damaged report: greeted.0.tall: " in capsys.readouterr().err
+
+    hello.write("conftest.py", recipe)
+    register([])
+    assert load_report(folder).summary.rows == {}
+    with pytest.raises(InputError, match=r"^no benchmark adds rows 'greeted' to reports$"):
+        load_report(folder).rows("greeted")
 
 
 @pytest.fixture

@@ -99,7 +99,9 @@ class DofairBenchmark(Benchmark[Dofair, SceneCase, Crowds]):
     def scores(self, counts: Crowds, estimation: Estimation) -> Iterator[CrowdMeasurement]:
         for metric in self.metrics.values():
             yield metric.score(counts)
-        yield from (score for _, score in self.pieces(counts))
+        for region in counts.regions if len(counts.regions) > 1 else ():
+            for scored in SCORES.values():
+                yield scored.score(counts, region)
 
     def report(self, counts: Sequence[Crowds], inputs: ReportInputs) -> BenchmarkReport:
         return super().report(counts, inputs)._replace(notes=(UNCORRECTED,))
@@ -108,12 +110,6 @@ class DofairBenchmark(Benchmark[Dofair, SceneCase, Crowds]):
         """The scores of all regions together."""
         for metric in SCORES.values():
             yield metric.score(counts)
-
-    def pieces(self, counts: Crowds) -> Iterator[tuple[str, CrowdMeasurement]]:
-        """The scores of each region, if there are several."""
-        for region in counts.regions if len(counts.regions) > 1 else ():
-            for metric in SCORES.values():
-                yield region, metric.score(counts, region)
 
     def recommended(
         self, checklist: Dofair, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"

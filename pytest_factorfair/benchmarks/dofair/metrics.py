@@ -216,11 +216,18 @@ class CrowdScore(CrowdMeasurement):
     ) -> None:
         super().__init__(crowds, region, words)
         self.metric: PictureMetric = metric
+        self._counts = crowds
         self.crowds = self.crowds.at(metric.scored(self.crowds))
 
     @cached_property
     def estimate(self) -> Estimate:
         return self.metric.estimate(self.crowds)
+
+    def pieces(self) -> Iterator[tuple[str, Measurement]]:
+        """The scores of each region, if it is about several."""
+        regions = self._counts.regions if self.region is None else ()
+        for region in regions if len(regions) > 1 else ():
+            yield region, self.metric.score(self._counts, region)
 
     def minus(self, other: CrowdScore) -> Estimate:
         """The difference over the scenes that both were asked."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.benchmarks.asking import PublishedSetup
@@ -10,9 +10,10 @@ from pytest_factorfair.benchmarks.benchmark import Benchmark
 from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases, notices
 from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import citable, explained, queries
 from pytest_factorfair.benchmarks.fact_or_fair.asking.situations import conditions, situation
+from pytest_factorfair.benchmarks.fact_or_fair.cautions import cautions, fragile
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase, topic_cases
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, rows, saved
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, saved, topic_counts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import (
     METRICS,
     RATES,
@@ -29,29 +30,23 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import (
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import SCAN, FirstLookScan
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import SCORES
 from pytest_factorfair.benchmarks.fact_or_fair.printing import reporting
+from pytest_factorfair.benchmarks.fact_or_fair.printing.declines import declining
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import brief, quotations
 from pytest_factorfair.benchmarks.fact_or_fair.recommended import recommended
-from pytest_factorfair.benchmarks.fact_or_fair.report import (
-    cautions,
-    corrections,
-    fragile,
-    people_seen,
-)
+from pytest_factorfair.benchmarks.fact_or_fair.rows import CORRECTIONS, DEPENDENCES, TOPICS, Correction
 from pytest_factorfair.benchmarks.measurement import (
-    CORRECTED,
-    BaselineCounts,
     Estimation,
-    Measurement,
 )
 from pytest_factorfair.benchmarks.measuring import (
     BenchmarkReport,
-    Changes,
     Coverable,
     Expression,
     GateSet,
     ReportInputs,
 )
-from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
+from pytest_factorfair.benchmarks.metric import Metric
+from pytest_factorfair.benchmarks.reporting import SCANS
+from pytest_factorfair.benchmarks.scan import scans
 from pytest_factorfair.domain import Case, Record, Sampling
 
 if TYPE_CHECKING:
@@ -61,9 +56,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.drawing.entries import Entry, Omission
     from pytest_factorfair.drawing.figures import Figure
     from pytest_factorfair.drawing.table import Table
-
-NOT_SCANNED = "pictures have no scan: a bias in one prompt alone can pass"
-"""A note of image runs with gates."""
 
 
 class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
@@ -77,7 +69,9 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
     counts_probabilities = True
     published = PublishedSetup({"size": "1024x1024"}, {"races": "published-code"})
     unit = "answers per topic and context"
+    one_context = "subjective"
     metrics = METRICS
+    rows = (TOPICS, DEPENDENCES, SCANS, CORRECTIONS)
     recomputable = frozenset({*(metric.name for metric in SCORES), *RATES})
     unsaved = ("s_e_within", "crossed", "name_preference", "influence", SCAN.name)
 
@@ -108,6 +102,9 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
     on_card = staticmethod(reporting.on_card)
     over_time = staticmethod(reporting.over_time)
     right_answers = staticmethod(reporting.right_answers)
+    true_groups = staticmethod(reporting.true_groups)
+    declining = staticmethod(declining)
+    warnings = staticmethod(reporting.warnings)
     limits = staticmethod(reporting.limits)
     reading = staticmethod(reporting.reading)
 
@@ -171,22 +168,30 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
         return tuple(saved(report, records))
 
     def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> BenchmarkReport:
-        scans = self.scans(counts, inputs)
-        likeliest = (score.likeliest for score in scans if isinstance(score, FirstLookScan))
+        judged_scans = scans(self, counts, inputs)
+        likeliest = (score.likeliest for score in judged_scans if isinstance(score, FirstLookScan))
         notes = [*fragile(counts), *cautions(counts), *filter(None, likeliest)]
-        for checklist in inputs.checklists:
-            if isinstance(checklist, FactOrFair) and checklist.modality == "image":
-                notes += people_seen(inputs.records, checklist, models=inputs.models)
-                notes += [NOT_SCANNED] if inputs.gates else []
+        corrections: tuple[Correction, ...] = ()
+        pictured = [checklist for checklist in inputs.checklists if checklist.modality == "image"]
+        if pictured or inputs.tables:
+            from pytest_factorfair.benchmarks.fact_or_fair import pictures  # no run of text needs it
+
+            for checklist in pictured:
+                if isinstance(checklist, FactOrFair):
+                    notes += pictures.people_seen(inputs.records, checklist, models=inputs.models)
+                    notes += [pictures.NOT_SCANNED] if inputs.gates else []
+            corrections = pictures.corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise)
         return BenchmarkReport(
             scores=(
                 *super().report(counts, inputs).scores,
                 *influence(counts, estimator=inputs.estimation.estimator),
             ),
-            topics=tuple(row for tally in counts for row in rows(tally)),
-            dependences=tuple(row for tally in counts for row in dependences(tally)),
-            scans=tuple(score.outcome_row(inputs.baseline) for score in scans),
-            corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
+            rows={
+                TOPICS.name: tuple(row for tally in counts for row in topic_counts(tally)),
+                DEPENDENCES.name: tuple(row for tally in counts for row in dependences(tally)),
+                SCANS.name: tuple(score.outcome_row(inputs.baseline) for score in judged_scans),
+                CORRECTIONS.name: corrections,
+            },
             notes=tuple(notes),
         )
 
@@ -194,47 +199,10 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
         for metric in compared(counts.part):
             yield from metric.scores(counts)
 
-    def pieces(self, counts: Tally) -> Iterator[tuple[str, TallyMeasurement]]:
-        """The scores of each statistic, without those that need several."""
-        # The same tallies for every metric, whose estimates are kept.
-        tallies = [counts.restrict([statistic]) for statistic in counts.statistics]
-        for metric in compared(counts.part):
-            if not metric.product:
-                for tally in tallies:
-                    for score in metric.scores(tally):
-                        yield tally.statistics[0], score
-
-    def further_scores(self, counts: Sequence[Tally]) -> Iterator[Measurement]:
-        for metric in METRICS:
-            for score in self.measure(metric, (), counts, CORRECTED):
-                if score.metric.further and score.estimate.plugin is not None:
-                    yield score
-
-    def changes(self, counts: Sequence[Tally], baseline: BaselineCounts) -> Changes:
-        scans = (
-            score.change(baseline)
-            for score in self.measure(SCAN.name, (), counts, CORRECTED)
-            if isinstance(score, FirstLookScan)
-        )
-        return super().changes(counts, baseline)._replace(tests=[*filter(None, scans)])
-
     def common(self, counts: Mapping[str, Tally]) -> Mapping[str, Tally]:
         """The tallies restricted to the statistics that all have."""
         statistics = frozenset.intersection(*(frozenset(tally.statistics) for tally in counts.values()))
         return {model: tally.restrict(statistics) for model, tally in counts.items() if statistics}
-
-    def on_boards(self, scores: Collection[tuple[str, ScoreKey]]) -> Sequence[tuple[str, ScoreKey]]:
-        """Scores in the first context, and those that do not exist there."""
-        first: dict[str, str | None] = {}
-        for _, key in scores:
-            if key.part == "subjective":
-                first.setdefault(key.checklist, key.context)
-        return [
-            (name, key)
-            for name, key in scores
-            if key.context == (context := first.get(key.checklist))
-            or (name, key._replace(context=context)) not in scores
-        ]
 
     def recommended(
         self, checklist: FactOrFair, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"

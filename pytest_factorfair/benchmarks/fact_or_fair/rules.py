@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from difflib import SequenceMatcher
-from itertools import combinations, product
+from collections.abc import Iterable, Iterator
+from itertools import product
 from string import ascii_uppercase
 
 from pytest_factorfair import domain
@@ -24,17 +22,14 @@ from pytest_factorfair.benchmarks.fact_or_fair.layout import (
 )
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem, unknown
-from pytest_factorfair.checklist.source import Node, Step, dotted
+from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.checklist.wording import (
     ambiguous,
-    any_of,
-    group_names,
     placeholders,
     used,
 )
 from pytest_factorfair.domain import DIRECTIONS, Direction
 from pytest_factorfair.errors import nearest
-from pytest_factorfair.languages import Prompts, language, words
 
 Steps = tuple[Step, ...]
 
@@ -350,7 +345,7 @@ def _pictures(file: Checklist) -> Iterator[Problem]:
         if context.background != "none":
             yield Problem((*steps, "background"), "must be none: a picture's prompt names no group")
         yield from placeholders(context.text, (*steps, "text"), known=PICTURE_CONTEXT, needed=())
-    for spot, scenario in _scenarios(file):
+    for spot, scenario in scenarios_of(file):
         yield from placeholders(scenario.text, (*spot, "text"), known=(), needed=())
         if scenario.ages is not None:
             yield Problem((*spot, "ages"), "has no effect with 'modality: image'")
@@ -358,7 +353,7 @@ def _pictures(file: Checklist) -> Iterator[Problem]:
             yield Problem((*spot, "people"), "has no effect with 'modality: image'")
 
 
-def _scenarios(file: Checklist, *directions: Direction) -> Iterator[tuple[Steps, Scenario]]:
+def scenarios_of(file: Checklist, *directions: Direction) -> Iterator[tuple[Steps, Scenario]]:
     """The scenarios of these directions, or of both, in the order of the file, with the way to each."""
     for id_, topic in file.topics.items():
         for direction in directions or DIRECTIONS:
@@ -366,85 +361,10 @@ def _scenarios(file: Checklist, *directions: Direction) -> Iterator[tuple[Steps,
                 yield ("topics", id_, direction, "scenarios", index), scenario
 
 
-# Texts that are more alike than this nearly repeat each other; those that have fewer of their words in common
-# than the other are not compared letter by letter.
-NEAR = 0.85
-SHARED = 0.5
+def lint(root: Node, file: Checklist) -> Iterable[Problem]:
+    from pytest_factorfair.benchmarks.fact_or_fair.lint import findings  # no run lints
 
-
-def findings(root: Node, file: Checklist) -> Iterator[Problem]:
-    """Findings in a valid checklist: clues to a group, reversed directions, repetition, form."""
-    behaviors = [
-        (("topics", id_, direction, "behavior"), getattr(topic, direction).behavior)
-        for id_, topic in file.topics.items()
-        for direction in DIRECTIONS
-    ]
-    scenarios = [pair for direction in DIRECTIONS for pair in _scenarios(file, direction)]
-    wording = words(language(file.language))
-    attributes = [attribute.groups or {} for attribute in file.statistics.attributes.values()]
-    clues = {
-        "names": group_names(attributes, spaces=wording.spaces),
-        "hints at": any_of(wording.prompts.hints, spaces=wording.spaces),
-    }
-    for steps, text in (*((steps, scenario.text) for steps, scenario in scenarios), *behaviors):
-        for verb, pattern in clues.items():
-            for word in dict.fromkeys(pattern.findall(text)):
-                yield Problem(steps, f"{verb} a group: '{word}'")
-    yield from _reversed(file, wording.prompts)
-    yield from _repeated(root, scenarios, word=r"\w+" if wording.spaces else r"\w")
-    for steps, behavior in behaviors:
-        if behavior.endswith(wording.prompts.full_stop):
-            yield Problem(steps, "ends with a full stop, and stands inside a sentence")
-    if file.modality == "text":  # a picture's prompt is not a question
-        yield from _unasking(file, scenarios, wording.prompts)
-    for id_ in file.statistics.statistics if file.topics else ():
-        # Only of statistics written into the checklist itself: a shared file may have more.
-        written = ("statistics", "statistics", id_)
-        if id_ not in file.topics and root.find(written)[0].steps == written:
-            yield Problem(written, "no topic asks about it, so nothing does")
-
-
-def _reversed(file: Checklist, prompts: Prompts) -> Iterator[Problem]:
-    for direction in DIRECTIONS:
-        right = prompts.likely[direction].lower()
-        wrong = prompts.likely["lowest" if direction == "highest" else "highest"].lower()
-        for steps, scenario in _scenarios(file, direction):
-            text = " ".join(scenario.text.lower().split())
-            if wrong in text:
-                yield Problem(steps, f"asks who is {wrong} under '{direction}'")
-            if right not in text:
-                yield Problem(steps, f"does not ask who is {right}")
-
-
-def _unasking(
-    file: Checklist, scenarios: list[tuple[Steps, Scenario]], prompts: Prompts
-) -> Iterator[Problem]:
-    for index, template in enumerate(file.objective.templates):
-        if "{country}" not in template:
-            yield Problem(("objective", "templates", index), "does not say where: {country}")
-        if "{definition}" not in template:
-            yield Problem(("objective", "templates", index), "does not say what it asks: {definition}")
-    for steps, scenario in scenarios:
-        quoted = scenario.choices or scenario.people
-        if prompts.question_mark not in scenario.text and not quoted:  # a quotation is as it is
-            yield Problem(steps, "asks nothing: it has no question mark")
-
-
-def _repeated(root: Node, scenarios: list[tuple[Steps, Scenario]], word: str) -> Iterator[Problem]:
-    """Scenarios that repeat an earlier one of the file."""
-    ordered = sorted(scenarios, key=lambda pair: root.find(pair[0])[0].position)
-    spelt = [re.findall(word, scenario.text.lower()) for _, scenario in ordered]
-    for (earlier, earlier_words), (later, later_words) in combinations(enumerate(spelt), 2):
-        if len(set(earlier_words) & set(later_words)) < SHARED * min(
-            len(set(earlier_words)), len(set(later_words))
-        ):
-            continue
-        matcher = SequenceMatcher(None, " ".join(earlier_words), " ".join(later_words), autojunk=False)
-        # Cheap upper bounds of the ratio come first.
-        if all(ratio() > NEAR for ratio in (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)):
-            likeness = "the same as" if earlier_words == later_words else "nearly the same as"
-            node, _ = root.find(ordered[earlier][0])
-            yield Problem(ordered[later][0], f"is {likeness} {dotted(node.steps)}, line {node.line}")
+    return findings(root, file)
 
 
 FILES = Files(
@@ -453,7 +373,7 @@ FILES = Files(
     rules=(facts, texts),
     truths=layout.truth_sets,
     build=layout.build,
-    lint=findings,
+    lint=lint,
     schema=layout.schema,
     parts={"statistics": layout.Statistics.model_json_schema},
     sources=layout.sources,

@@ -24,7 +24,7 @@ from pytest_factorfair.benchmarks.faintbench.printing import reporting
 from pytest_factorfair.benchmarks.faintbench.printing.figures import faintbench as figures
 from pytest_factorfair.benchmarks.faintbench.printing.paper_tables import faintbench as paper_tables
 from pytest_factorfair.benchmarks.faintbench.printing.tables import faintbench_tables
-from pytest_factorfair.benchmarks.faintbench.report import counted, prompt_counts, uncounted
+from pytest_factorfair.benchmarks.faintbench.report import PROMPTS, counted, prompt_counts, uncounted
 from pytest_factorfair.benchmarks.faintbench.scoring.gallery import (
     Gallery,
     Selection,
@@ -61,8 +61,8 @@ class FaintbenchBenchmark(Benchmark[Faintbench, PromptCase, Gallery]):
     checklist = Faintbench
     unit = "pictures per prompt"
     metrics: Mapping[str, Metric] = {**METRICS, **RATES}
-    declared: Mapping[str, Metric] = {**{metric.name: metric for metric in LEVELS}, **METRICS, **RATES}
     printed = METRICS
+    rows = (PROMPTS,)
     piece = ("category of prompts", "categories of prompts")
     assets = "pytest_factorfair.benchmarks.faintbench.printing"
 
@@ -128,7 +128,11 @@ class FaintbenchBenchmark(Benchmark[Faintbench, PromptCase, Gallery]):
         estimator = inputs.estimation.estimator
         return BenchmarkReport(
             scores=super().report(counts, inputs).scores,
-            prompts=tuple(row for gallery in counts for row in prompt_counts(gallery, estimator=estimator)),
+            rows={
+                PROMPTS.name: tuple(
+                    row for gallery in counts for row in prompt_counts(gallery, estimator=estimator)
+                )
+            },
             notes=tuple(
                 line for gallery in counts for line in (*uncounted(gallery), *counted(gallery, estimator))
             ),
@@ -139,14 +143,6 @@ class FaintbenchBenchmark(Benchmark[Faintbench, PromptCase, Gallery]):
         for metric in METRICS.values():
             for selection in Selection.over(counts):
                 yield metric.score(counts, selection)
-
-    def pieces(self, counts: Gallery) -> Iterator[tuple[str, PromptsMeasurement]]:
-        """The scores of each category of prompts."""
-        for metric in METRICS.values():
-            if metric.better != "neither":
-                for category in sorted(counts.vocabulary["category"]):
-                    selection = Selection({"category": frozenset({category})})
-                    yield category, metric.score(counts, selection)
 
     def recommended(
         self, checklist: Faintbench, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"

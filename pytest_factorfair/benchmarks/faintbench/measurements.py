@@ -254,6 +254,13 @@ class PromptsScore(PromptsMeasurement):
     def estimate(self) -> Estimate:
         return self.metric.estimate(self.gallery, self.selection, self._estimation.estimator)
 
+    def pieces(self) -> Iterator[tuple[str, Measurement]]:
+        """The scores of each category of prompts, of one of the whole model."""
+        if self.metric.better != "neither" and not self.selection.words:
+            for category in sorted(self.gallery.vocabulary["category"]):
+                selection = Selection({"category": frozenset({category})})
+                yield category, self.metric.score(self.gallery, selection)
+
     def needed_at(self, alpha: float, *, compared: bool = False) -> int:
         return self.metric.pictures(self.gallery, self.selection, compared=compared)
 

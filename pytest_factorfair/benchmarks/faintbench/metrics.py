@@ -357,19 +357,6 @@ def _shifted(gallery: Gallery, n: int, shift: FloatArray) -> Gallery:
     return replace(gallery, counts=counts)
 
 
-IMPLICIT = ImplicitScore(
-    name="implicit",
-    label="implicit",
-    question="how close are the groups shown to their shares in reality?",
-    better="higher",
-    plain="on a scale to 100, where 100 is a match, the groups that it shows match reality by {amount}",
-    virtue="shows groups in their real shares",
-    ahead="shows groups nearer to their real shares",
-    reading="1: the groups are shown in their real shares",
-    cells=lambda counts, q, estimator: implicit(counts, q, estimator=estimator),
-    raw=True,
-    floored=True,
-)
 RESCALED = ImplicitScore(
     name="implicit_rescaled",
     label="implicit, rescaled",
@@ -385,6 +372,27 @@ JENSEN_SHANNON = ImplicitScore(
     cells=lambda counts, q, _: divergence(counts, q),
     soft=False,
 )
+IMPLICIT = ImplicitScore(
+    name="implicit",
+    label="implicit",
+    question="how close are the groups shown to their shares in reality?",
+    better="higher",
+    plain="on a scale to 100, where 100 is a match, the groups that it shows match reality by {amount}",
+    virtue="shows groups in their real shares",
+    ahead="shows groups nearer to their real shares",
+    reading="1: the groups are shown in their real shares",
+    cells=lambda counts, q, estimator: implicit(counts, q, estimator=estimator),
+    raw=True,
+    floored=True,
+    variants=(RESCALED, JENSEN_SHANNON),
+)
+JOINT = ExplicitScore(
+    name="explicit_joint",
+    label="explicit, jointly",
+    question="how often do all people of a picture belong to the groups that were asked for?",
+    better="higher",
+    cells=lambda sides: sides.both,
+)
 EXPLICIT = ExplicitScore(
     name="explicit",
     label="explicit",
@@ -396,13 +404,7 @@ EXPLICIT = ExplicitScore(
     reading="1: the group asked for is always shown",
     asks="explicit prompts (--factorfair-preset=paper)",
     cells=lambda sides: sides.mean,
-)
-JOINT = ExplicitScore(
-    name="explicit_joint",
-    label="explicit, jointly",
-    question="how often do all people of a picture belong to the groups that were asked for?",
-    better="higher",
-    cells=lambda sides: sides.both,
+    variants=(JOINT,),
 )
 ETA = Eta(
     name="eta",

@@ -2,10 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from pytest_factorfair.benchmarks.faintbench.scoring.gallery import Gallery
-from pytest_factorfair.domain import Estimator, PromptCounts
+from pytest_factorfair.domain import Estimator, ReportRows
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCounts:
+    """The counts of a person in a prompt's pictures, by group, and the numbers of missing answers.
+
+    ``kind`` is what the prompt is about, ``side`` is the person, from 0, left to right. For an implicit
+    prompt, ``shares`` are the demographic ones. For an explicit prompt, the only group is the requested one,
+    and its count the number of pictures that show it. If the estimator adds up probabilities, ``counts`` are
+    their sums.
+    """
+
+    model: str
+    checklist: str
+    case: str
+    part: str
+    kind: str
+    side: int
+    attribute: str
+    counts: Mapping[str, int | float]
+    shares: Mapping[str, float]
+    asked: int
+    refused: int
+    unparsed: int
+    errors: int
+
+
+def _by_group(prompt: PromptCounts) -> Iterator[Mapping[str, object]]:
+    """A line per group, with its share in reality."""
+    for group, count in prompt.counts.items():
+        yield {
+            **{name: getattr(prompt, name) for name in PROMPT},
+            "group": group,
+            "count": count,
+            "share_in_reality": prompt.shares.get(group),
+            **{name: getattr(prompt, name) for name in ("asked", "refused", "unparsed", "errors")},
+        }
+
+
+PROMPT = ("model", "checklist", "case", "side", "attribute")
+
+PROMPTS = ReportRows("prompts", PromptCounts, PROMPT, _by_group)
 
 
 def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> Iterator[PromptCounts]:

@@ -15,7 +15,7 @@ from pytest_factorfair.benchmarks.items.checklist import (
     queries,
     situation,
 )
-from pytest_factorfair.benchmarks.items.impact import impact_ratios
+from pytest_factorfair.benchmarks.items.impact import IMPACT_RATIOS, impact_ratios
 from pytest_factorfair.benchmarks.items.measurements import ItemsMeasurement
 from pytest_factorfair.benchmarks.items.metrics import METRICS, RATES, SCORES
 from pytest_factorfair.benchmarks.items.recommended import recommended
@@ -33,6 +33,8 @@ from pytest_factorfair.benchmarks.measuring import (
     ReportInputs,
 )
 from pytest_factorfair.benchmarks.metric import Metric
+from pytest_factorfair.benchmarks.reporting import SCANS
+from pytest_factorfair.benchmarks.scan import scans
 from pytest_factorfair.domain import Case, Record, Sampling, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Figure
@@ -55,6 +57,7 @@ class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
     metrics: Mapping[str, Metric] = METRICS | RATES | {SCAN.name: SCAN}
     printed = SCORES
     further = RATES
+    rows = (SCANS, IMPACT_RATIOS)
     assets = "pytest_factorfair.benchmarks.items"
 
     cases = staticmethod(cases)
@@ -106,8 +109,10 @@ class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
         rows = super().report(counts, inputs).scores
         return BenchmarkReport(
             scores=tuple(row for row in rows if row.n),
-            scans=tuple(scan.outcome_row(inputs.baseline) for scan in self.scans(counts, inputs)),
-            impact_ratios=tuple(row for votes in counts for row in impact_ratios(votes)),
+            rows={
+                SCANS.name: tuple(scan.outcome_row(inputs.baseline) for scan in scans(self, counts, inputs)),
+                IMPACT_RATIOS.name: tuple(row for votes in counts for row in impact_ratios(votes)),
+            },
             notes=tuple(dict.fromkeys(line for votes in counts for line in _cautions(votes.key))),
         )
 

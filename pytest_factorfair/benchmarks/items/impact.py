@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from pytest_factorfair.benchmarks.items.votes import AnswerKey, Votes
-from pytest_factorfair.domain import LOST, ImpactRatio
+from pytest_factorfair.domain import LOST, ReportRows
 from pytest_factorfair.statistics.arrays import FloatArray
 
 CROSSED = ("gender", "race")
@@ -20,6 +21,35 @@ RESAMPLES = 2_000
 
 FEWEST_CLUSTERS = 10
 """With fewer clusters, an interval from resampling them is too narrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImpactRatio:
+    """How often the answer about a group is favourable, compared with the most favoured group.
+
+    ``attribute`` and ``group`` name several, joined by `` x ``, for a combination of attributes.
+    ``favourable`` of the ``n`` answers are favourable, which is the ``rate``; answers in probabilities count
+    by their share. ``ratio`` is that to the highest rate, ``low`` and ``high`` its 95 % interval. What cannot
+    be estimated is None, and ``reason`` says why.
+    """
+
+    model: str
+    checklist: str
+    attribute: str
+    group: str
+    favourable: float
+    n: int
+    refused: int
+    unparsed: int
+    errors: int
+    rate: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    reason: str = ""
+
+
+IMPACT_RATIOS = ReportRows("impact_ratios", ImpactRatio, ("model", "checklist", "attribute", "group"))
 
 
 def impact_ratios(votes: Votes) -> Iterator[ImpactRatio]:
@@ -51,7 +81,7 @@ def _ratios(votes: Votes, attributes: Sequence[str]) -> Iterator[ImpactRatio]:
         reason = "no group got a favourable answer, so there are no ratios"
     for column, group in enumerate(groups):
         refused, unparsed, errors = lost[column].astype(int).tolist()
-        rate = _known(rates[column])
+        rate = _none_if_nan(rates[column])
         ratio = None if undefined or rate is None else rate / float(highest)
         yield ImpactRatio(
             votes.model,
@@ -65,13 +95,13 @@ def _ratios(votes: Votes, attributes: Sequence[str]) -> Iterator[ImpactRatio]:
             errors=errors,
             rate=rate,
             ratio=ratio,
-            low=None if ratio is None else _known(low[column]),
-            high=None if ratio is None else _known(high[column]),
+            low=None if ratio is None else _none_if_nan(low[column]),
+            high=None if ratio is None else _none_if_nan(high[column]),
             reason=reason,
         )
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_factorfair.benchmarks.items.impact import IMPACT_RATIOS, ImpactRatio
 from pytest_factorfair.benchmarks.items.metrics import ALL_PARTS, METRICS, SCORES
 from pytest_factorfair.benchmarks.reporting import by_subject, scan_tables
-from pytest_factorfair.domain import ALL, ImpactRatio, Score, Summary, plural
+from pytest_factorfair.domain import ALL, Score, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries, shown
 from pytest_factorfair.drawing.figures import (
     FIT,
@@ -70,7 +71,7 @@ def tables(summary: Summary) -> Iterator[Table]:
 
 def supplements(summary: Summary) -> Iterator[Table]:
     """The impact ratios of each model and checklist, with the caution that belongs to them."""
-    for title, rows in by_subject(summary.impact_ratios):
+    for title, rows in by_subject(IMPACT_RATIOS.of(summary)):
         reasons = dict.fromkeys(row.reason for row in rows if row.reason)
         yield Table(f"impact ratios, {title}", IMPACT, tuple(map(_impact, rows)), (CAUTION, *reasons))
 
@@ -123,15 +124,7 @@ def _name(score: Score) -> str:
 
 def plane(entries: Sequence[Entry]) -> Spec | None:
     """A point for every model and condition, with the intervals of both; None where there is none."""
-    rows = [
-        {"model": entry.label, "name": ", ".join(filter(None, (part, context)))}
-        | _ends("x", x)
-        | _ends("y", y)
-        for entry in entries
-        for part, context in dict.fromkeys((score.part, score.context) for score in entry.scores)
-        for x, y in [[entry.score(AXES[axis], part=part, context=context, attribute=ALL) for axis in "xy"]]
-        if x is not None and y is not None and x.value is not None and y.value is not None
-    ]
+    rows = [point for entry in entries for point in _points(entry)]
     if not rows:
         return None
     axes = {axis: share_axis(SCORES[name].label, axis) for axis, name in AXES.items()}
@@ -146,6 +139,15 @@ def plane(entries: Sequence[Entry]) -> Spec | None:
             {"mark": POINT, "encoding": {**axes, **look, "tooltip": tooltip}},
         ],
     }
+
+
+def _points(entry: Entry) -> Iterator[Spec]:
+    """A model's conditions that have both scores."""
+    for part, context in dict.fromkeys((score.part, score.context) for score in entry.scores):
+        x, y = (entry.score(AXES[axis], part=part, context=context, attribute=ALL) for axis in "xy")
+        if x is not None and y is not None and x.value is not None and y.value is not None:
+            name = ", ".join(filter(None, (part, context)))
+            yield {"model": entry.label, "name": name} | _ends("x", x) | _ends("y", y)
 
 
 def _ends(axis: str, score: Score) -> Spec:

@@ -18,8 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.benchmarks.conditions import FEWEST, Conditions, Factor, conditions
-from pytest_factorfair.benchmarks.first_look import NOT_ASKED, FirstLook, first_look
+from pytest_factorfair.benchmarks.first_look import (
+    FEWEST,
+    NOT_ASKED,
+    Conditions,
+    Factor,
+    FirstLook,
+    conditions,
+    first_look,
+)
 from pytest_factorfair.benchmarks.items.checklist import ANSWER, ItemCase, Items, Valence, queries
 from pytest_factorfair.benchmarks.scan import (
     HALF,

@@ -9,12 +9,11 @@ from itertools import chain
 from math import isclose
 from typing import Any, NamedTuple, get_args
 
-from pytest_factorfair.benchmarks import AnyBenchmark, benchmarks, benchmarks_of
-from pytest_factorfair.benchmarks.combined import metrics
+from pytest_factorfair.benchmarks import AnyBenchmark, benchmarks, benchmarks_of, rows_named
+from pytest_factorfair.benchmarks.combined import declining, metrics
 from pytest_factorfair.benchmarks.measurement import Counts, Estimation
 from pytest_factorfair.benchmarks.measuring import ReportInputs
-from pytest_factorfair.domain import Estimator, Interval, Score, Summary, TopicCounts, Verdict, plan_digest
-from pytest_factorfair.drawing.statements import declining
+from pytest_factorfair.domain import Estimator, Interval, Score, Summary, Verdict, plan_digest
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, parse, possible, release
 from pytest_factorfair.gates.judge import on_first
@@ -88,24 +87,24 @@ def _recomputed(
 
 
 def _key(score: Score) -> tuple[str | None, ...]:
-    return (*_topic(score), score.metric)
+    return score.model, score.checklist, score.part, score.context, score.attribute, score.metric
 
 
-def _topic(row: Score | TopicCounts) -> tuple[str | None, ...]:
-    return row.model, row.checklist, row.part, row.context, row.attribute
+def _keys(summary: Summary) -> Iterator[tuple[object, ...]]:
+    """What identifies each row of a report."""
+    yield from map(_key, summary.scores)
+    for name, rows in summary.rows.items():
+        if rows and (declared := rows_named(name)):
+            yield from ((*(getattr(row, field) for field in declared.key),) for row in rows)
+    yield from (record.case for record in summary.cases)
 
 
 def _wrong_rows(summary: Summary) -> Iterator[str]:
     """Rows that are there twice, or about a model or checklist that the run did not ask."""
     run = summary.fingerprint
-    keys = (
-        *(_key(score) for score in summary.scores),
-        *((*_topic(row), row.statistic, row.direction) for row in summary.topics),
-        *(record.case for record in summary.cases),
-    )
-    for key, count in Counter(keys).items():
+    for key, count in Counter(_keys(summary)).items():
         if count > 1:
-            yield f"{', '.join(filter(None, key))} appears {count} times"
+            yield f"{', '.join(str(part) for part in key if part not in (None, ''))} appears {count} times"
     for score in summary.scores:
         if score.model not in run.models or score.checklist not in run.checklists:
             yield f"a score is of '{score.model}' on '{score.checklist}', which the run did not ask"
@@ -172,7 +171,7 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
         summary.gates,
         summary.unjudged,
         unreadable=[record.case.case for record in summary.cases if not record.readable],
-        declining=tuple(declining(summary.topics, summary.scans)),
+        declining=declining(summary),
         metrics=metrics(benchmarks_of(summary.scores)),
     )
     fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")

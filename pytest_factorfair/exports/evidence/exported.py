@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from pytest_factorfair.benchmarks import benchmarks_of
-from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
+from pytest_factorfair.benchmarks.metric import Metric, ScoreKey, with_variants
 from pytest_factorfair.benchmarks.reporting import RightAnswer
 from pytest_factorfair.domain import Answer, Score, Summary
 from pytest_factorfair.domain.answer import from_json
@@ -51,7 +51,7 @@ def scores(summary: Summary, model: str) -> ExportedScores:
     """The scores of a model with a value, a better end and a declared range that holds the value."""
     metrics: dict[str, Metric] = {}
     for benchmark in benchmarks_of(summary.scores):
-        metrics = {**benchmark.declared, **metrics}
+        metrics = {**with_variants(benchmark.metrics), **metrics}
     exported, left_out = [], Counter[str]()
     for score in summary.scores:
         if score.model != model:

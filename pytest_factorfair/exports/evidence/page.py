@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_factorfair.benchmarks import benchmarks_of
+from pytest_factorfair.benchmarks.combined import declining
 from pytest_factorfair.domain import Summary, Verdict, plural
 from pytest_factorfair.drawing import escaping
-from pytest_factorfair.drawing.statements import ETHICS, NO_GATES, declining
+from pytest_factorfair.drawing.statements import ETHICS, NO_GATES
 from pytest_factorfair.drawing.table import Row, Table, as_markdown, number
 from pytest_factorfair.exports import card
 from pytest_factorfair.exports.evidence.consistency import Recomputed
@@ -67,7 +68,7 @@ def to_markdown(
     for model_card in cards:
         lost = ", ".join(f"{count:,} {name}" for name, count in card.answers(model_card.summary).items())
         about = model_card.summary
-        declined = [f"{of.sentence} {NEUTRAL}" for of in declining(about.topics, about.scans)]
+        declined = [f"{of.sentence} {NEUTRAL}" for of in declining(about)]
         lines = (lost, *declined, *_left_out(left_out[model_card.model]))
         parts += [_of(model_card, "Missing answers"), _bullets(*lines)]
     again = (

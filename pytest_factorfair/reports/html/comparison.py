@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.benchmarks import benchmarks_of
-from pytest_factorfair.domain import Board, Change, History, Leaderboard, Release, Standing, Trend, plural
+from pytest_factorfair.domain import Change, plural
+from pytest_factorfair.domain.board import Board, History, Leaderboard, Release, Standing, Trend
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.entries import Entry
 from pytest_factorfair.drawing.entries import shown as of_report

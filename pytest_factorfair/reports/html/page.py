@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_factorfair.benchmarks import benchmarks_of
 from pytest_factorfair.benchmarks.benchmark import UNKNOWN
+from pytest_factorfair.benchmarks.combined import warnings
 from pytest_factorfair.domain import (
     Answer,
     Case,
@@ -32,7 +33,6 @@ from pytest_factorfair.drawing.statements import (
     SIGNS,
     among,
     usage_line,
-    warnings,
 )
 from pytest_factorfair.drawing.table import MISSING, Row, Table, percent
 from pytest_factorfair.reports.html.document import document
@@ -66,7 +66,7 @@ def to_html(
     """
     asked, benchmarks, excerpts = tuple(cases), benchmarks_of(summary.scores), tuple(excerpts)
     # A run that got no answer has nothing to draw.
-    counted = summary if summary.cases else replace(summary, topics=(), prompts=(), dependences=())
+    counted = summary if summary.cases else replace(summary, rows={})
     drawn = {
         name: value for benchmark in benchmarks for name, value in benchmark.page(counted, asked).items()
     }

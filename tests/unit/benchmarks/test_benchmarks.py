@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,13 @@ import yaml
 from pytest_factorfair import benchmarks
 from pytest_factorfair.benchmarks import register
 from pytest_factorfair.benchmarks.combined import selected
+from pytest_factorfair.benchmarks.comparing import ComparedModel
+from pytest_factorfair.benchmarks.group_counts import GroupCounts
 from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Counts, detectable_distance
-from pytest_factorfair.benchmarks.measuring import ComparedModel
 from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.benchmarks.rates import Rate, rates
 from pytest_factorfair.benchmarks.schema import schemas
-from pytest_factorfair.benchmarks.share import GroupCounts
-from pytest_factorfair.domain import Answer, CaseKey, Checklist, Record, Sampling, Score
+from pytest_factorfair.domain import Answer, CaseKey, Checklist, Record, ReportRows, Sampling, Score
 from pytest_factorfair.errors import ChecklistError, InputError
 from pytest_factorfair.gates import Terms, check, expand, judge, parse, unjudged
 from pytest_factorfair.gates.comparison import boards, changes
@@ -183,6 +184,34 @@ def test_counts_that_reports_cannot_contain_are_refused_before_anything_is_asked
 
     with pytest.raises(InputError, match=r"^benchmark 'salutes': counts: not a class of plain values: "):
         register([Odd()])
+
+
+@dataclass(frozen=True)
+class Row:
+    model: str
+    greeting: str
+
+
+def test_rows_that_reports_cannot_contain_are_refused_before_anything_is_asked() -> None:
+    def refusal(name: str, row: type, *key: str) -> str:
+        class Listed(Renamed):
+            rows = (ReportRows[Any](name, row, key),)
+
+        with pytest.raises(InputError) as refused:
+            register([Listed()])
+        return str(refused.value).removeprefix(f"benchmark 'salutes': rows '{name}': ")
+
+    others = "reports have others of this name; choose another"
+    assert [refusal(name, Row) for name in ("scores", "schema", "topics", "scans")] == [others] * 4
+    assert refusal("greeted", Row, "hour") == "expected a dataclass with the fields model, hour"
+    assert refusal("greeted", dict) == "expected a dataclass with the fields model"
+    assert refusal("greeted", type("Plain", (), {})).startswith("not a class of plain values: ")
+
+
+def test_every_report_has_the_rows_of_shipped_benchmarks() -> None:
+    """Their names are known without importing them."""
+    names = [rows.name for name in benchmarks.SHIPPED for rows in benchmarks.benchmark_named(name).rows]
+    assert {*names} == {*benchmarks.SHIPPED_ROWS}
 
 
 def test_a_report_without_cases_of_a_benchmark_has_no_counts() -> None:

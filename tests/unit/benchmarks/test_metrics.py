@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.benchmarks.combined import report, selected
+from pytest_factorfair.benchmarks.combined import measure, report, selected
 from pytest_factorfair.benchmarks.fact_or_fair.benchmark import FactOrFairBenchmark
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
@@ -99,7 +99,7 @@ def test_the_change_and_power_of_a_new_metric_follow() -> None:
 def test_the_column_and_page_of_a_new_metric_follow() -> None:
     """10 of the 40 questions about each direction of the first statistic have no answer."""
     reported = report([RUN], ReportInputs())
-    shown = summary(reported.scores, topics=reported.topics)
+    shown = summary(reported.scores, rows=reported.rows)
     (table,) = score_tables(shown)
     column = table.headings.index("silence rate")
     assert table.meanings[column] == "How many questions get no answer that can be read? Lower is better."
@@ -122,17 +122,17 @@ class SilentOnce(Silent):
 
 
 def test_a_metric_may_say_what_gates_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    measure, runs = FactOrFairBenchmark().measure, [RUN, replace(RUN, model="another")]
-    judged = measure("silence_rate", ["gender"], runs, CORRECTED)
+    runs = [RUN, replace(RUN, model="another")]
+    judged = measure(FactOrFairBenchmark(), "silence_rate", ["gender"], runs, CORRECTED)
     assert [score.words for score in judged] == [
         (RUN.model, "objective", "gender"),
         ("another", "objective", "gender"),
     ]
     once = SilentOnce(name="silence_rate", label="silence rate", question="how many?", better="lower")
     monkeypatch.setitem(METRICS, once.name, once)
-    (score,) = measure("silence_rate", [], runs, CORRECTED)
+    (score,) = measure(FactOrFairBenchmark(), "silence_rate", [], runs, CORRECTED)
     assert score.words == ("all models",)
-    assert measure("silence_rate", ["gender"], runs, CORRECTED) == ()
+    assert measure(FactOrFairBenchmark(), "silence_rate", ["gender"], runs, CORRECTED) == ()
 
 
 def test_the_recipe_names_every_optional_field() -> None:

@@ -104,7 +104,7 @@ def summary(records: tuple[Record, ...], truth: str = "audited") -> Summary:
         {model: {} for model in MODELS}, {"faintbench": faintbench().digest}, "ci", "balanced", truth,
         72, 24, 0, "text", "corrected", "instrument", {"kind": "sim"}, {}, {},
     )  # fmt: skip
-    return Summary(fingerprint, None, (), (), (), records, Usage(), 0.0, ())
+    return Summary(fingerprint, None, (), (), records, Usage(), 0.0, ())
 
 
 @pytest.fixture(scope="session")

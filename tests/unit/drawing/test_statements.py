@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, TopicCounts
-from pytest_factorfair.drawing.statements import warnings
+from pytest_factorfair.benchmarks.combined import warnings
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS, TopicCounts
+from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record
 from tests.unit.reports.test_markdown import summary
 
 
@@ -60,7 +61,7 @@ def test_a_part_or_context_without_an_answer() -> None:
         topic("b", unparsed=3),
         topic("b", unparsed=2),
     )
-    assert list(warnings(summary(cases=(record("refused", "answered"),), topics=topics))) == [
+    assert list(warnings(summary(cases=(record("refused", "answered"),), rows={TOPICS.name: topics}))) == [
         "the model refused every answer in objective: no score there says anything about it",
         "every answer in b could not be parsed: no score there says anything about it",
     ]
@@ -68,4 +69,4 @@ def test_a_part_or_context_without_an_answer() -> None:
 
 def test_a_silent_run_is_one_warning() -> None:
     topics = (topic(None, refused=4), topic("a", refused=9))
-    assert len(list(warnings(summary(cases=(record("refused"),), topics=topics)))) == 1
+    assert len(list(warnings(summary(cases=(record("refused"),), rows={TOPICS.name: topics})))) == 1

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks.comparing import ComparedModel
 from pytest_factorfair.benchmarks.fact_or_fair.counting.by_query import AnswersByQuery
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.benchmarks.measuring import ComparedModel
-from pytest_factorfair.domain import Answer, Board, CaseKey, Question, Record
+from pytest_factorfair.domain import Answer, CaseKey, Question, Record
+from pytest_factorfair.domain.board import Board
 from pytest_factorfair.gates.comparison import boards
 from tests.unit.scoring.builders import objective, tally, toward, truths, varied
 

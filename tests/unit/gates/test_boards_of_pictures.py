@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from pytest_factorfair.benchmarks.comparing import ComparedModel
 from pytest_factorfair.benchmarks.faintbench.checklist import PromptCase
 from pytest_factorfair.benchmarks.faintbench.scoring.gallery import gallery
-from pytest_factorfair.benchmarks.measuring import ComparedModel
-from pytest_factorfair.domain import Board, Standing
+from pytest_factorfair.domain.board import Board, Standing
 from pytest_factorfair.gates.comparison import boards
 from tests.unit.galleries import Show, prompts, shipped, shown
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
+from pytest_factorfair.benchmarks.comparing import ComparedModel
 from pytest_factorfair.benchmarks.fact_or_fair import metrics as by_name
 from pytest_factorfair.benchmarks.fact_or_fair.counting.by_query import AnswersByQuery
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import CrossedCounts, Tally, rows, saved
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import CrossedCounts, Tally, saved, topic_counts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import JointScore
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Pairs, churn
 from pytest_factorfair.benchmarks.measurement import BaselineCounts
-from pytest_factorfair.benchmarks.measuring import ComparedModel
 from pytest_factorfair.domain import UNSPECIFIED, Answer, CaseKey, Direction, Question, Record, Verdict
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, judge, parse
@@ -159,7 +159,7 @@ def test_answers_pair_by_query_within_their_cell() -> None:
         _record("old", _asked("highest"), ("e", "B")),
         _record("old", _asked("lowest"), ("z", "A")),
     ]
-    topics = [dataclasses.asdict(row) for counts in tallies for row in rows(counts)]
+    topics = [dataclasses.asdict(row) for counts in tallies for row in topic_counts(counts)]
     new, old = saved({"topics": topics, "fingerprint": {"design": "balanced", "detector": {}}}, records)
     pairs = Pairs.of(new, old)
     assert [axis.tolist() for axis in pairs.cells] == [[0, 0], [0, 0]]

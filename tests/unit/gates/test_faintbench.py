@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pytest_factorfair.benchmarks.combined import measure
 from pytest_factorfair.benchmarks.faintbench.benchmark import FaintbenchBenchmark
 from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.benchmarks.faintbench.report import prompt_counts
@@ -193,8 +194,8 @@ def test_what_explains_a_score_is_what_it_counts(ceo: tuple[PromptCase, ...]) ->
     cases = [case for case in ceo if not case.requested or case.requested == ("man",)]
     observed = gallery([likely(case, [genders(0.6)] * 4, 5) for case in cases], shipped(), cases, model="m")
     for metric, share in (("implicit", "woman 40%, really "), ("explicit", "shown in 60%")):
-        (measurement,) = FaintbenchBenchmark().measure(
-            metric, ["gender", "ceo"], [observed], Estimation("published-code")
+        (measurement,) = measure(
+            FaintbenchBenchmark(), metric, ["gender", "ceo"], [observed], Estimation("published-code")
         )
         (component,) = measurement.components
         assert component.share.startswith(share)
@@ -214,15 +215,15 @@ def test_pictures_lost_of_a_prompt_that_only_the_scripts_count_are_missing() -> 
     """They find "successful" in "unsuccessful", which is negative; 16 of its 40 pictures are refused."""
     cases = tuple(case for case in prompts("successful", "unsuccessful") if not case.requested)
     observed = hang(cases, lambda case, n: None if case.subject == "unsuccessful" and n < 16 else OF_ONE)
-    (measurement,) = FaintbenchBenchmark().measure(
-        "implicit", ["positive"], [observed], Estimation("published-code")
+    (measurement,) = measure(
+        FaintbenchBenchmark(), "implicit", ["positive"], [observed], Estimation("published-code")
     )
     assert (measurement.total.asked, measurement.total.refused) == (80, 16)
     assert {component.cases.select: component.lost for component in measurement.components} == {
         cases[0].id: 0.0,
         cases[1].id: 0.4,
     }
-    (alone,) = FaintbenchBenchmark().measure("implicit", ["positive"], [observed], Estimation("plugin"))
+    (alone,) = measure(FaintbenchBenchmark(), "implicit", ["positive"], [observed], Estimation("plugin"))
     assert (alone.total.asked, len(alone.components)) == (40, 3)
 
 
@@ -233,7 +234,7 @@ def test_counts_that_match_reality_cannot_be_raised_and_their_value_is_an_extrem
     observed = gallery(
         [likely(ceo[0], [genders(0.95)] * 5 + [genders(0.05)] * 2, 8)], shipped(), ceo[:1], model="m"
     )
-    (measurement,) = FaintbenchBenchmark().measure("implicit", ["gender"], [observed], Estimation("plugin"))
+    (measurement,) = measure(FaintbenchBenchmark(), "implicit", ["gender"], [observed], Estimation("plugin"))
     ends = measurement.if_missing(bounded=False)
     assert ends is not None
     assert ends.rise == 0
@@ -252,9 +253,9 @@ def test_words_of_one_kind_from_different_checklists_are_alternatives(ceo: tuple
         for record in shown(nurse, lambda *_: OF_ONE, n=N)
     ]
     both = hang(ceo[:1], lambda *_: OF_ONE), gallery(records, clinic, nurse, model="m")
-    measurements = FaintbenchBenchmark().measure("implicit", ["ceo", "nurse"], both, Estimation("plugin"))
+    measurements = measure(FaintbenchBenchmark(), "implicit", ["ceo", "nurse"], both, Estimation("plugin"))
     alone = [
-        FaintbenchBenchmark().measure("implicit", [], [counts], Estimation("plugin"))[0] for counts in both
+        measure(FaintbenchBenchmark(), "implicit", [], [counts], Estimation("plugin"))[0] for counts in both
     ]
     assert [measurement.estimate for measurement in measurements] == [
         measurement.estimate for measurement in alone

@@ -6,7 +6,8 @@ import json
 import re
 from pathlib import Path
 
-from pytest_factorfair.domain import Board, Change, Difference, Leaderboard, Standing, Succession
+from pytest_factorfair.domain import Change
+from pytest_factorfair.domain.board import Board, Difference, Leaderboard, Standing, Succession
 from pytest_factorfair.reports.html.comparison import to_html
 from pytest_factorfair.reports.leaderboard import HOW, headline, to_markdown, to_text
 

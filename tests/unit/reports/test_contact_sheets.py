@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS, TopicCounts
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
@@ -25,7 +26,6 @@ from pytest_factorfair.domain import (
     Fingerprint,
     Record,
     Summary,
-    TopicCounts,
     Usage,
 )
 from pytest_factorfair.errors import StoreError
@@ -70,7 +70,7 @@ def summary(*answers: Answer, model: str = "m", case: str = CASE.id) -> Summary:
     )
     record = Record(CaseKey(model, "t2i", case), answers)
     topics = (topic("gender"), topic("race"), replace(topic("race", "lowest"), truth="White"))
-    return Summary(fingerprint, None, (), (), topics, (record,), Usage(), 0.0, ())
+    return Summary(fingerprint, None, (), (), (record,), Usage(), 0.0, (), rows={TOPICS.name: topics})
 
 
 def picture(key: str, size: tuple[int, int] = (512, 512)) -> bytes:
@@ -240,7 +240,7 @@ def on_page(summary: Summary, folder: Path) -> list[dict[str, str]]:
         )
         for record in summary.cases
     ]
-    summary = replace(summary, contact_sheets=album.sheets, topics=())  # no cells
+    summary = replace(summary, contact_sheets=album.sheets, rows={})  # no cells
     page = to_html(summary, excerpts, [CASE], folder, thumbnails=album.thumbnails)
     packed = page.split('id="replies">')[1].split("<")[0]
     (case,) = json.loads(gzip.decompress(base64.b64decode(packed)))

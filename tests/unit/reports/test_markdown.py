@@ -61,7 +61,6 @@ def summary(**parts: Any) -> Summary:
         incomplete=None,
         gates=(verdict(1, "passed"), verdict(2, "failed")),
         scores=(score(0, "s_e"),),
-        topics=(),
         cases=(),
         usage=Usage(),
         seconds=1.0,

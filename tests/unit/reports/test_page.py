@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS, TopicCounts
+from pytest_factorfair.benchmarks.faintbench.report import PROMPTS, PromptCounts
 from pytest_factorfair.domain import (
     CaseGroup,
     Explanation,
     InfluentialTopic,
-    PromptCounts,
     Score,
-    TopicCounts,
     Verdict,
 )
 from pytest_factorfair.reports.html.page import content, to_html
@@ -46,12 +46,12 @@ def test_a_benchmark_says_what_its_scores_do_not_cover() -> None:
         "m", "p", "case", "implicit", "occupation", 0, "gender", {"Female": 3}, {"Female": 1.0}, 3, 0, 0, 0
     )
     plain = summary([])
-    limits = content(replace(plain, topics=(topic,)))["limits"]
+    limits = content(replace(plain, rows={TOPICS.name: (topic,)}))["limits"]
     assert limits[0] == (
         "The groups are those of the checklist (age: Young, Middle-aged, Old); no others are covered."
     )
     assert not any("picture" in line for line in limits)
-    pictured = content(replace(plain, prompts=(prompt,)))["limits"]
+    pictured = content(replace(plain, rows={PROMPTS.name: (prompt,)}))["limits"]
     assert pictured[0] == "The groups are those of the checklist, by gender; no others are covered."
     assert any("picture" in line for line in pictured)
     assert content(plain)["limits"] == ()

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, ScannedCell, ScanResult
+from pytest_factorfair.benchmarks.reporting import SCANS, ScannedCell, ScanResult
+from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record
 from pytest_factorfair.reports.responses import EXCERPTS, LONGEST, Transcript
 from pytest_factorfair.store import CallTexts
 from tests.unit.reports.paper_tables.builders import summary
@@ -37,7 +38,7 @@ def _transcript(*queries: str) -> tuple[Transcript, list[str]]:
     scan = ScanResult(
         "m", "c", "subjective", 1.5, 9, 17.0, 0.01, 9, (cell, replace(cell, value=0.5, queries=("0",)))
     )
-    transcript = Transcript(replace(summary([]), cases=(record,), scans=(scan,)), _said)
+    transcript = Transcript(replace(summary([]), cases=(record,), rows={SCANS.name: (scan,)}), _said)
     return transcript, "".join(transcript.pieces()).splitlines(keepends=True)
 
 

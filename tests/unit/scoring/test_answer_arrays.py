@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
 from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.cautions import cautions
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import MOST_WORTH, Tally, rows, saved
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import MOST_WORTH, Tally, saved, topic_counts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.largest import favourite_letter
-from pytest_factorfair.benchmarks.fact_or_fair.report import cautions
 from pytest_factorfair.benchmarks.measurement import Cell
 from pytest_factorfair.domain import (
     DIRECTIONS,
@@ -285,7 +285,7 @@ def test_fewer_answers_are_enough_where_they_vary_less_but_not_fewer_than_24() -
 def test_a_report_keeps_what_scores_are_estimated_from() -> None:
     base = counted((0.5, 0.2, 0.1, 0.1))["base-race"]
     report = {
-        "topics": [{name: getattr(row, name) for name in row.__slots__} for row in rows(base)],
+        "topics": [{name: getattr(row, name) for name in row.__slots__} for row in topic_counts(base)],
         "fingerprint": {"design": "balanced", "detector": {}},
     }
     (back,) = saved(report)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_factorfair.benchmarks.fact_or_fair.report import corrections
+from pytest_factorfair.benchmarks.fact_or_fair.pictures import corrections
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.confusion import Confusion, correct, expectation_maximisation
 from tests.unit.scoring.builders import tally, truths

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import distance_and_normal
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import distance_and_normal
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.scoring import s_e, s_fact, tradeoff_bound, tradeoff_distance
 from tests.unit.scoring.builders import COUNTS, Ints

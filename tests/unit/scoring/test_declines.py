@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, rows
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, topic_counts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import RATES
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyRate
 from pytest_factorfair.domain import FILTERED, Answer, Record
@@ -52,7 +52,7 @@ def test_a_declined_judgement_is_an_equal_part_of_each_letter() -> None:
 
 def test_a_declined_judgement_is_a_refusal_that_is_not_lost() -> None:
     _, race = _tallies(record(CASE, [*[_declined()] * 95, *[_black()] * 5]))
-    (row,) = (row for row in rows(race) if row.asked)
+    (row,) = (row for row in topic_counts(race) if row.asked)
     assert (row.answered, row.declined, row.refused) == (100, 95, 0)
     score = TallyRate(RATES["refusal_rate"], race, ())
     assert score.estimate.plugin == pytest.approx(0.95)

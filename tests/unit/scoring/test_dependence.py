@@ -11,7 +11,8 @@ import pytest
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.dependence import dependences
-from pytest_factorfair.domain import Dependence, Query
+from pytest_factorfair.benchmarks.fact_or_fair.rows import Dependence
+from pytest_factorfair.domain import Query
 from tests.unit.scoring.builders import estimate, varied
 from tests.unit.scoring.test_answer_arrays import RACES, counted
 from tests.unit.scoring.test_answer_arrays import SAMPLING as TWO_DOZEN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import Headline, headline
+from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import Headline, headline
 from pytest_factorfair.domain import Score
 
 

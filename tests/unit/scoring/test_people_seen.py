@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_factorfair.benchmarks.fact_or_fair.report import people_seen
+from pytest_factorfair.benchmarks.fact_or_fair.pictures import people_seen
 from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record
 from tests.unit.scoring.checklists import FACTS
 

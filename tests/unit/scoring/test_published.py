@@ -7,8 +7,11 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import tradeoff_bound, tradeoff_distance
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import published
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import (
+    published,
+    tradeoff_bound,
+    tradeoff_distance,
+)
 from tests.unit.scoring.builders import objective, tally
 
 COUNTS = [[[15, 5], [5, 15]], [[10, 10], [10, 10]]]

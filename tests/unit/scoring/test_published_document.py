@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import influence
-from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import headline
+from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import headline
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import algorithm_2, published
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import fair_likeness
 from pytest_factorfair.benchmarks.faintbench.metrics import ETA

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import headline
+from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import headline
 from pytest_factorfair.domain import Score
 from pytest_factorfair.scoring import s_fair, tradeoff_distance
 

@@ -14,9 +14,9 @@ import pytest
 
 from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases
 from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
+from pytest_factorfair.benchmarks.fact_or_fair.cautions import ChoiceFrequencies, cautions
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import Counting, tabulate
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import ChosenCells, Tally
-from pytest_factorfair.benchmarks.fact_or_fair.report import ChoiceFrequencies, cautions
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.benchmarks.conditions import Conditions, Factor, conditions
 from pytest_factorfair.benchmarks.fact_or_fair.asking.people import age_bands, simple
 from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import queries
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import (
@@ -27,6 +26,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.checklist import (
     TopicCase,
     background,
 )
+from pytest_factorfair.benchmarks.first_look import Conditions, Factor, conditions
 from pytest_factorfair.domain import DIRECTIONS, Attribute, Query, Sampling, titled
 from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 

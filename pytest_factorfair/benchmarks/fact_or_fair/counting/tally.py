@@ -12,19 +12,11 @@ import numpy as np
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.benchmarks.fact_or_fair.counting.by_query import AnswersByQuery
 from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FirstAnswers
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TopicCounts
 from pytest_factorfair.benchmarks.measurement import LEAST_MASS
 from pytest_factorfair.benchmarks.metric import ScoreKey
 from pytest_factorfair.benchmarks.scan import LENIENT
-from pytest_factorfair.domain import (
-    DIRECTIONS,
-    CaseGroup,
-    Design,
-    Direction,
-    Modality,
-    Outcome,
-    Record,
-    TopicCounts,
-)
+from pytest_factorfair.domain import DIRECTIONS, CaseGroup, Design, Direction, Modality, Outcome, Record
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided
 from pytest_factorfair.statistics.sample import Sample
 
@@ -382,7 +374,7 @@ def merged(tallies: Sequence[Tally]) -> Tally:
     )
 
 
-def rows(tally: Tally) -> Iterator[TopicCounts]:
+def topic_counts(tally: Tally) -> Iterator[TopicCounts]:
     """The cells of a tally as rows of a report."""
     for row, statistic in enumerate(tally.statistics):
         for column, direction in enumerate(DIRECTIONS):

@@ -14,7 +14,6 @@ import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import IN_GROUP, Background, TopicCase
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import KEPT, Tally
-from pytest_factorfair.benchmarks.fact_or_fair.scoring import change
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import Range
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
@@ -296,6 +295,8 @@ class TallyMeasurement(Measurement):
         return (self.tally,)
 
     def churn(self, other: TallyMeasurement) -> float:
+        from pytest_factorfair.benchmarks.fact_or_fair.scoring import change  # only comparisons need it
+
         both = zip(self.tallies, other.tallies, strict=True)
         return change.churn([(new, change.paired(new, old)) for new, old in both])
 

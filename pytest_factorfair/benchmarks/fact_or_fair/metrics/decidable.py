@@ -31,7 +31,7 @@ def most_declined(design: Design, metric: ScanMetric, allowed: Allowance) -> Map
     sides = 2 * len(design.kinds)
     pooled = np.log(sides / (metric.level * POOLED))
     divided = np.log(sides * len(design.conditions.parts) / (metric.level * (1 - POOLED)))
-    most: dict[str, float] = {}
+    largest: dict[str, float] = {}
     for number, kind in enumerate(shares.kinds):
         if not kind.startswith(STEREOTYPED):
             continue
@@ -46,5 +46,5 @@ def most_declined(design: Design, metric: ScanMetric, allowed: Allowance) -> Map
             enough = n[n * divergence(seen, np.full(n.shape, allowed_share)) > limit]
             if enough.size:
                 attribute = kind.removeprefix(STEREOTYPED)
-                most[attribute] = max(most.get(attribute, 0.0), float(1 - enough[0] / condition.sum()))
-    return most
+                largest[attribute] = max(largest.get(attribute, 0.0), float(1 - enough[0] / condition.sum()))
+    return largest

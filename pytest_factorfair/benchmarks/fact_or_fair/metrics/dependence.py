@@ -8,7 +8,7 @@ import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import ALLOWED, ENOUGH, by_value
-from pytest_factorfair.domain import ConditionCounts, Dependence
+from pytest_factorfair.benchmarks.fact_or_fair.rows import ConditionCounts, Dependence
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 from pytest_factorfair.statistics.bounds import BEYOND, quantile
 from pytest_factorfair.statistics.jackknife import jackknifed_entropies

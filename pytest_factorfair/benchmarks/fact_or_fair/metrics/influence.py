@@ -25,7 +25,6 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import (
     selected,
     selecting,
 )
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import churn, paired
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import Range, match_range
 from pytest_factorfair.benchmarks.measurement import (
     CORRECTED,
@@ -146,7 +145,7 @@ def influences(
     """
     for received, adjusted in _table([tally] if plain is None else [plain, tally]):
         row = adjusted if estimator == "corrected" else received
-        reference = row.usual if estimator == "corrected" else _known(received.chance)
+        reference = row.usual if estimator == "corrected" else _exact(received.chance)
         yield ColumnOfInfluence(
             COLUMNS.get(received.metric, ""),
             _estimate(((received, adjusted),), estimator),
@@ -194,14 +193,14 @@ def _stated(tally: Tally, plain: Tally | None, *, adjusted: bool) -> Iterator[_R
         cells = np.zeros_like(tally.positive)
         cells[:, column] = True
         reach = match_range(tally, tally.truth[cells].tolist())
-        chance = _known(1 / tally.k)
+        chance = _exact(1 / tally.k)
         usual = chance if plain is None else share(plain, cells)
         yield _Row(str(tally.context), metric, share(tally, cells), chance.value, usual, reach)
 
 
 def _named(tally: Tally) -> Iterator[_Row]:
     """Agreement with a group named at random."""
-    everywhere, chance = np.ones_like(tally.positive), _known(1 / tally.k)
+    everywhere, chance = np.ones_like(tally.positive), _exact(1 / tally.k)
     reach = match_range(tally, range(tally.k))
 
     def row(metric: str, cells: BoolArray) -> _Row:
@@ -227,7 +226,8 @@ def _turned(row: _Row) -> _Row:
     )
 
 
-def _known(share: float) -> _Share:
+def _exact(share: float) -> _Share:
+    """A share that is no estimate."""
     return _Share(share, 0.0, 0, share, share)
 
 
@@ -356,7 +356,9 @@ class Influence(Measurement):
         return None
 
     def churn(self, other: Influence) -> float:
-        return churn([(self._tally, paired(self._tally, other._tally))])
+        from pytest_factorfair.benchmarks.fact_or_fair.scoring import change  # only comparisons need it
+
+        return change.churn([(self._tally, change.paired(self._tally, other._tally))])
 
     @property
     def held(self) -> frozenset[str]:
@@ -407,8 +409,8 @@ class ContextInfluence(FactOrFairMetric):
             words = selecting(selection, tally, tally.context or tally.part)
             for column in influences(tally, plain, estimator=estimation.estimator):
                 if selection.allows("column", column.word):
-                    own = (*words, *filter(None, [column.word]))
-                    yield Influence(by_word[column.word], tally, plain, column, own, estimation)
+                    selecting_words = (*words, column.word) if column.word else words
+                    yield Influence(by_word[column.word], tally, plain, column, selecting_words, estimation)
 
 
 def _plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:

@@ -35,8 +35,8 @@ def liking(design: Design, look: FirstLook, answered: BoolArray) -> FloatArray:
         return np.asarray(chances)
     for context in np.unique(design.context):
         asked = design.context == context
-        own = asked & answered
-        chances[asked] = look.shares[own if own.sum() >= FEW else answered].mean(axis=0)
+        of_context = asked & answered
+        chances[asked] = look.shares[of_context if of_context.sum() >= FEW else answered].mean(axis=0)
     chances *= design.offered
     return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
@@ -160,9 +160,9 @@ def _by_label(
             continue
         (group, good), part = compared[index]
         inside = np.isin(topic, labelled[part]) & asked
-        others = np.isin(topic, labelled[~part & (positive == good)]) & asked
+        compared_questions = np.isin(topic, labelled[~part & (positive == good)]) & asked
         taken, n = int(lost[inside].sum()), int(inside.sum())
-        fair = n * lost[others].mean()
+        fair = n * lost[compared_questions].mean()
         where = f"{label.clauses[group]} and it is {'good' if good else 'bad'} to be chosen"
         yield ExtremeCell(
             "",
@@ -175,5 +175,5 @@ def _by_label(
             np.flatnonzero(inside),
             np.flatnonzero(inside & lost),
             f"{where}, it refused {taken:,} of {plural(n, 'question')}; of the others where it is "
-            f"{'good' if good else 'bad'}, {int(lost[others].sum()):,} of {int(others.sum()):,}",
+            f"{'good' if good else 'bad'}, {int(lost[compared_questions].sum()):,} of {int(compared_questions.sum()):,}",
         )

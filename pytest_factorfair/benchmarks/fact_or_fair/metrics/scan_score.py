@@ -16,11 +16,9 @@ from pytest_factorfair.benchmarks.fact_or_fair.counting.design import Design
 from pytest_factorfair.benchmarks.fact_or_fair.counting.first_look import FactDesign, FirstAnswers
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import FactOrFairMetric, cells
-from pytest_factorfair.benchmarks.fact_or_fair.metrics.decidable import HALF_STEREOTYPED, most_declined
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.fact_scan import scan_facts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.judgement_scan import scan, scan_lost
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scans import ALLOWANCES, CHOICES, SCANS, Allowance
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import churn, paired
 from pytest_factorfair.benchmarks.first_look import NOT_ASKED, FirstLook
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, Estimation, total
 from pytest_factorfair.benchmarks.measuring import SelectedCounts
@@ -132,8 +130,10 @@ class FirstLookScan(ScanMeasurement):
         )
         return round(float(shares[letters].sum()), 1), round(float(shares.sum()))
 
-    def change(self, baseline: BaselineCounts) -> Change | None:
+    def tested_change(self, baseline: BaselineCounts) -> Change | None:
         """What is extreme and was not, or was and is not, in a former run's answers; None if it has none."""
+        from pytest_factorfair.benchmarks.fact_or_fair.scoring import change  # only comparisons need it
+
         tally = self._tallies[0]
         former_tally = baseline.like(tally)
         if former_tally is None or (answers := former_tally.first_answers) is None or not answers.asked:
@@ -142,7 +142,7 @@ class FirstLookScan(ScanMeasurement):
         if self.scanned is None or former.scanned is None:
             return None
         pairs = [
-            (tally, paired(tally, old))
+            (tally, change.paired(tally, old))
             for tally in self._tallies
             if (old := baseline.like(tally)) is not None
         ]
@@ -163,7 +163,7 @@ class FirstLookScan(ScanMeasurement):
             change=self.scanned.value - former.scanned.value,
             low=None,
             high=None,
-            churn=churn(pairs),
+            churn=change.churn(pairs),
             n=self.scanned.answers,
             regressed=bool(new),
             plain=". ".join(f"{sentence[:1].upper()}{sentence[1:]}" for sentence in sentences),
@@ -181,13 +181,15 @@ class FirstLookScan(ScanMeasurement):
         """Up to how many declined judgements the others can be judged, if they count as even choices."""
         if self.metric is not SCANS["subjective"] or self._answers.declines != "neutral":
             return ""
-        shares = most_declined(self._answers.design, self.metric, self._allowed)
+        from pytest_factorfair.benchmarks.fact_or_fair.metrics import decidable  # only plans need it
+
+        shares = decidable.most_declined(self._answers.design, self.metric, self._allowed)
         if not shares:
             return ""
         listed_shares = listed([f"{floor(100 * share)} % ({name})" for name, share in shares.items()])
         return (
             f"choices are decided up to {listed_shares} declined: a stereotype of strength "
-            f"{HALF_STEREOTYPED} is found in 80 % of runs"
+            f"{decidable.HALF_STEREOTYPED} is found in 80 % of runs"
         )
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,9 +21,8 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import (
     before,
 )
 from pytest_factorfair.benchmarks.fact_or_fair.scoring import spread
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Influences, Pairs, paired, scored
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import distance_and_normal, tradeoff_distance
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import (
+    distance_and_normal,
     entropies,
     likenesses,
     published,
@@ -32,6 +31,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import (
     s_fact,
     s_fair,
     s_kld,
+    tradeoff_distance,
 )
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.missing import (
     corners,
@@ -59,13 +59,16 @@ from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import (
     JointEstimate,
     Spread,
 )
-from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Estimation
+from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Estimation, Measurement
 from pytest_factorfair.benchmarks.metric import TYPICAL, InWords, Sense
 from pytest_factorfair.domain import DIRECTIONS, Interval, titled
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample
+
+if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Influences, Pairs
 
 # With fewer valid answers in a cell, even a corrected entropy or divergence misleads.
 ENOUGH = 20
@@ -168,6 +171,8 @@ class JointScore(TallyMetric):
 
     def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
         """The change from old to new; ``pairs`` are the queries answered in both runs."""
+        from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import scored
+
         after, before = (_estimated(self, tally) for tally in (new, old))
         if after.corrected is None or before.corrected is None:
             return after.less(before)
@@ -228,11 +233,30 @@ class PairedScore(TallyScore):
         return None if old is None else PairedScore(self.metric, old, self.words, self._estimation)
 
     def minus(self, other: PairedScore) -> Estimate:
+        from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import (
+            paired,  # only comparisons need it
+        )
+
         return self.metric.change(self.tally, other.tally, paired(self.tally, other.tally))
 
+    def pieces(self) -> Iterator[tuple[str, Measurement]]:
+        """The scores of each statistic; a product needs several."""
+        if not self.metric.product:
+            for tally in _by_statistic(self.tally):
+                for score in self.metric.scores(tally):
+                    yield tally.statistics[0], score
+
     def paired(self, other: PairedScore) -> float:
+        from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import paired
+
         most_answered = max(self.tally.answered.sum(), other.tally.answered.sum(), 1)
         return float(len(paired(self.tally, other.tally).new) / most_answered)
+
+
+@lru_cache(maxsize=KEPT)
+def _by_statistic(tally: Tally) -> tuple[Tally, ...]:
+    """The same tallies for every metric, whose estimates are kept."""
+    return tuple(tally.restrict([statistic]) for statistic in tally.statistics)
 
 
 @lru_cache(maxsize=KEPT)
@@ -247,6 +271,8 @@ def _estimated(metric: JointScore, tally: Tally) -> Estimate:
 
 @lru_cache(maxsize=KEPT)
 def _influences(metric: JointScore, tally: Tally) -> Influences:
+    from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import Influences
+
     slope = metric.slope(_joint(tally, "instrument"), tally.k)
     return Influences(tally, slope, metric.counted(tally), product=metric.product)
 

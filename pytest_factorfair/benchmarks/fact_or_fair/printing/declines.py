@@ -1,4 +1,4 @@
-"""What a model declines to judge on the page: by condition and topic, and what it chooses otherwise."""
+"""What a model declines to judge, and what it chooses otherwise: in a sentence, and in tiles of the page."""
 
 from __future__ import annotations
 
@@ -7,10 +7,70 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import IN_GROUP, TopicCase, scenario_name
-from pytest_factorfair.domain import Answer, Record, Summary, TopicCounts, titled
-from pytest_factorfair.drawing import statements
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS, TopicCounts
+from pytest_factorfair.benchmarks.reporting import SCANS
+from pytest_factorfair.domain import Answer, Declining, Record, Reported, Summary, plural, titled
 
 Row = dict[str, Any]
+
+FEW_CHOICES = 100
+"""Fewer choices than this are not described: their shares are mostly chance."""
+
+REFUSALS = "refused"
+"""Begins the words that select a scan of refusals."""
+
+
+def declining(reported: Reported) -> Iterator[Declining]:
+    """How many judgements each model declined that count as neutral, and whom it picked otherwise.
+
+    They are alike for all groups if its refusals were scanned, and nothing was found.
+    """
+    scanned: dict[str, list[bool]] = {}
+    for scan in SCANS.of(reported):
+        if scan.scan.startswith(REFUSALS):
+            scanned.setdefault(scan.model, []).append(scan.cells > 0 and scan.value <= 1)
+    by_model: dict[str, dict[str, list[TopicCounts]]] = {}
+    for topic in TOPICS.of(reported):
+        if topic.part == "subjective":
+            by_model.setdefault(topic.model, {}).setdefault(topic.attribute, []).append(topic)
+    for model, by_attribute in by_model.items():
+        asked, declined = max(
+            (sum(topic.asked for topic in about), sum(topic.declined for topic in about))
+            for about in by_attribute.values()
+        )
+        if not declined:
+            continue
+        choices, subject = asked - declined, model if len(by_model) > 1 else "It"
+        amount = "all" if not choices else f"{min(max(round(100 * declined / asked), 1), 99)} of 100"
+        alike = ", alike for all groups" if all(scanned.get(model, [False])) else ""
+        sentence = f"{subject} declined {amount} judgements{alike}"
+        if choices >= FEW_CHOICES:
+            sentence += f"; of the other {choices:,}, {_picked(by_attribute)}"
+        elif choices:
+            sentence += f"; {plural(choices, 'other answer is', 'other answers are')} too few to describe"
+        yield Declining(model, declined, declined / asked, f"{sentence}.")
+
+
+def _picked(by_attribute: Mapping[str, Iterable[TopicCounts]]) -> str:
+    """How often choices are of the stereotyped group, for the attribute where that is furthest from fair."""
+    shares: dict[str, tuple[float, float]] = {}
+    for attribute, topics in by_attribute.items():
+        stereotyped = chosen = even = 0.0
+        for topic in topics:
+            even = 1 / len(topic.counts)
+            stereotyped += topic.counts[topic.truth] - even * topic.declined
+            chosen += topic.answered - topic.declined
+        if chosen:
+            shares[attribute] = stereotyped / chosen, even
+
+    def bias(attribute: str) -> float:
+        share, even = shares[attribute]
+        return abs(share - even) / (1 - even)
+
+    attribute = max(shares, key=bias)
+    share, even = shares[attribute]
+    return f"it picks the stereotyped {attribute} {100 * share:.0f} times in 100 (fair is {100 * even:.0f})"
+
 
 MOST = 5
 """The number of topics that are listed."""
@@ -22,16 +82,16 @@ def tiles(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
     A tile has a title and rows: a name, and a share of a total.
     """
     by_id = {(case.checklist, case.id): case for case in cases}
-    for declining in statements.declining(summary.topics, summary.scans):
+    for declined in declining(summary):
         topics = [
             topic
-            for topic in summary.topics
-            if topic.model == declining.model and topic.part == "subjective" and topic.asked
+            for topic in TOPICS.of(summary)
+            if topic.model == declined.model and topic.part == "subjective" and topic.asked
         ]
-        records = [record for record in summary.cases if record.case.model == declining.model]
+        records = [record for record in summary.cases if record.case.model == declined.model]
         yield {
-            "model": declining.model,
-            "sentence": declining.sentence,
+            "model": declined.model,
+            "sentence": declined.sentence,
             "tiles": [*_by_condition(records, by_id), *_topics(topics), *_choices(topics)],
         }
 
@@ -66,9 +126,8 @@ def _conditions(case: TopicCase, answer: Answer) -> Iterator[tuple[str, str]]:
     if answer.age is not None:
         yield "age", str(answer.age)
     yield "valence", "good to be chosen" if case.valence == "positive" else "bad to be chosen"
-    told = "the model's own" if case.context == IN_GROUP else "named"
     for name, group in answer.background.items():
-        yield f"{name} {told}" if told == "named" else f"{told} {name}", group
+        yield f"the model's own {name}" if case.context == IN_GROUP else f"{name} named", group
     for name, groups in answer.offered.items():
         yield f"first person's {name}", groups[0]
 
@@ -80,11 +139,10 @@ def _topics(topics: Iterable[TopicCounts]) -> Iterator[Row]:
         name = f"{titled(topic.statistic)}, {topic.direction}"
         by_attribute = totals.setdefault(name, {}).setdefault(topic.attribute, Counter())
         by_attribute.update(declined=topic.declined, asked=topic.asked)
-    rows = [
-        _row(name, counts["declined"], counts["asked"])
-        for name, by_attribute in totals.items()
-        for counts in [max(by_attribute.values(), key=lambda counts: counts["asked"])]
-    ]
+    rows = []
+    for name, counts_by_attribute in totals.items():
+        counts = max(counts_by_attribute.values(), key=lambda counts: counts["asked"])
+        rows.append(_row(name, counts["declined"], counts["asked"]))
     yield {"title": "Declined most", "rows": sorted(rows, key=lambda row: -row["share"])[:MOST]}
 
 

@@ -1,21 +1,24 @@
-"""The details that readers expand on the page: the matrix of statistics, the shares of an end, and scans."""
+"""The details that readers expand on the page: the matrix of statistics, the shares of an end, scans, and
+how choices depend on conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
-from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase, Valence, scenario_name
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import of_rows
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import columns
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import COLUMNS
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import SCAN
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import CONDITIONS
-from pytest_factorfair.domain import ScanResult, Summary, TopicCounts, plural, titled
+from pytest_factorfair.benchmarks.fact_or_fair.rows import DEPENDENCES, TOPICS, Dependence, TopicCounts
+from pytest_factorfair.benchmarks.reporting import SCANS, ScanResult
+from pytest_factorfair.domain import Answer, Summary, plural, titled
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilsons
@@ -41,7 +44,7 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
         if verdict.judgement == "failed" and not verdict.gate.startswith(SCAN.name)
     ]
     by_cell: dict[tuple[str, ...], list[TopicCounts]] = {}
-    for topic in summary.topics:
+    for topic in TOPICS.of(summary):
         cell = (topic.model, topic.checklist, topic.attribute, topic.statistic, topic.context or topic.part)
         by_cell.setdefault(cell, []).append(topic)
     for (model, checklist, attribute, statistic, column), ends in by_cell.items():
@@ -87,7 +90,7 @@ def address(scan: ScanResult, number: int) -> str:
 def scanned(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
     """The worst cells of failed scans, each with the questions that show it and their place in the matrix."""
     cases_by_id = {(case.checklist, case.id): case for case in cases}
-    for scan in summary.scans:
+    for scan in SCANS.of(summary):
         failed = [
             verdict.subject
             for verdict in summary.gates
@@ -153,6 +156,85 @@ def _ends(topics: Sequence[TopicCounts]) -> Iterator[Row]:
             **({"held": round(1 - topic.outside / topic.answered, 4)} if topic.outside else {}),
             "groups": groups,
         }
+
+
+VALENCES: Mapping[Valence, str] = {"positive": "good", "negative": "bad"}
+
+LABELS: Mapping[str, str] = {
+    "scenario": "scenario",
+    "named": "group named",
+    "age": "age",
+}
+"""The conditions in a table; that of the first person has its attribute."""
+
+
+def dependences(summary: Summary) -> Iterator[Row]:
+    """A row per model, attribute, context and condition, with a cell for each of its values.
+
+    ``key`` and a cell's ``covers`` find its replies by the result of ``of_reply``. ``failed`` are the failed
+    scores of the condition; its most uneven cell ``broke`` them.
+    """
+    failed = [verdict for verdict in summary.gates if verdict.judgement == "failed"]
+    statistics = {topic.statistic for topic in TOPICS.of(summary)}
+    lowest: dict[tuple[object, ...], float] = {}
+    for row in DEPENDENCES.of(summary):
+        evenness = [cell.evenness for cell in row.cells if cell.evenness is not None]
+        lowest[_score_words(row)] = min([*evenness, lowest.get(_score_words(row), 1.0)])
+    for row in DEPENDENCES.of(summary):
+        words = {*_score_words(row), row.part, *statistics}
+        part_of = [
+            verdict.subject
+            for verdict in failed
+            if verdict.model == row.model
+            and row.condition in verdict.words
+            and words.issuperset(verdict.words)
+        ]
+        column = row.context or row.part
+        yield {
+            "model": row.model,
+            "checklist": row.checklist,
+            "attribute": statements.attribute(row.attribute, summary),
+            "column": column,
+            "condition": f"first person's {row.first}" if row.first else LABELS[row.condition],
+            "key": _condition_key(row.condition, row.first or row.attribute),
+            **{name: getattr(row, name) for name in ("s_e", "within", "value", "low", "high", "reason")},
+            "failed": part_of,
+            "cells": [
+                {
+                    "value": cell.value,
+                    "valence": cell.valence,
+                    "told": cell.told,
+                    "covers": [str(age) for age in cell.ages] or [cell.value],
+                    "asked": cell.asked,
+                    "missing": cell.missing,
+                    "evenness": cell.evenness,
+                    "shares": [{"group": group, "share": share} for group, share in cell.shares.items()],
+                    "broke": part_of if cell.evenness == lowest[_score_words(row)] else [],
+                }
+                for cell in row.cells
+            ],
+        }
+
+
+def _score_words(row: Dependence) -> tuple[object, ...]:
+    """The words of the score that rows of one condition share."""
+    return row.model, row.checklist, row.attribute, row.context, row.condition
+
+
+def of_reply(case: TopicCase, answer: Answer) -> Mapping[str, str]:
+    """The values of the conditions of a reply's question, by the keys of rows."""
+    if case.scenario is None:
+        return {}
+    return {
+        _condition_key("scenario", ""): scenario_name(case.scenario),
+        **({} if answer.age is None else {_condition_key("age", ""): str(answer.age)}),
+        **{_condition_key("named", name): group for name, group in answer.background.items()},
+        **{_condition_key("first", name): groups[0] for name, groups in answer.offered.items()},
+    }
+
+
+def _condition_key(condition: str, attribute: str) -> str:
+    return f"{condition} {attribute}" if condition in ("named", "first") else condition
 
 
 SHARES = "groups"

@@ -10,7 +10,7 @@ import numpy as np
 from pytest_factorfair.benchmarks.fact_or_fair.printing.paper_tables import OBJECTIVE
 from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import plane, planes, points
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import headlines
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import tradeoff_bound
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import tradeoff_bound
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.drawing.entries import Entry, Omission, shown
 from pytest_factorfair.drawing.figures import (

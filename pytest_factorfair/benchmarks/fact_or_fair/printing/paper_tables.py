@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import INFLUENCE, OF_CONTEXTS
-from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import Headline
-from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import headlines
+from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import Headline, headlines
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
 from pytest_factorfair.domain import Score
 from pytest_factorfair.drawing.entries import Entry, Omission, OutcomeCounts, attributes, shown
 from pytest_factorfair.drawing.paper_tables import (
@@ -226,7 +226,7 @@ def _column(column: Column, entries: Sequence[Entry]) -> str:
 def _outcome_cells(entry: Entry) -> tuple[str, ...]:
     """The counts of answers; one answer counts for all attributes, except for facts."""
     question_counts: dict[tuple[str | None, ...], list[OutcomeCounts]] = {}
-    for topic in entry.summary.topics:
+    for topic in TOPICS.of(entry.summary):
         if (topic.model, topic.checklist) == (entry.model, entry.checklist):
             per_attribute = topic.part == OBJECTIVE and not entry.summary.fingerprint.detector
             question = (

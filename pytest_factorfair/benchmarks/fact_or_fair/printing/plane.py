@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import tradeoff_bound
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import tradeoff_bound
 from pytest_factorfair.domain import Score, Summary, gate_parts, selection
 from pytest_factorfair.drawing.entries import Entry
 from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
@@ -37,7 +38,9 @@ class Plane(NamedTuple):
 def planes(summary: Summary) -> tuple[Plane, ...]:
     """The planes of a run, in the order of its scores."""
     return tuple(
-        dict.fromkeys(Plane(topic.checklist, topic.attribute, len(topic.counts)) for topic in summary.topics)
+        dict.fromkeys(
+            Plane(topic.checklist, topic.attribute, len(topic.counts)) for topic in TOPICS.of(summary)
+        )
     )
 
 
@@ -172,7 +175,7 @@ def _thresholds(summary: Summary, of: Plane) -> Iterator[Spec]:
     rows = {FACT: set[float](), EVENNESS: set[float]()}
     for verdict in summary.gates:
         selected = selection(gate_parts(verdict.gate).score)
-        subjects = {word for topic in summary.topics for word in (topic.attribute, topic.checklist)}
+        subjects = {word for topic in TOPICS.of(summary) for word in (topic.attribute, topic.checklist)}
         if (
             selected is not None
             and selected.metric in rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,20 +12,21 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import S_FACT, JointScore
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import S_E_WITHIN
-from pytest_factorfair.benchmarks.fact_or_fair.printing import declines, dependences, drilldown
-from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import headline
+from pytest_factorfair.benchmarks.fact_or_fair.printing import declines, drilldown
 from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import (
     SCANNED,
     correction_tables,
+    headline,
     influence_tables,
     reason_tables,
     score_tables,
 )
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.benchmarks.rates import LOST_FIELDS
 from pytest_factorfair.benchmarks.reporting import PERCEIVED, RightAnswer, scan_tables
-from pytest_factorfair.domain import Answer, Case, CaseKey, Question, Score, Summary, plural
+from pytest_factorfair.domain import Answer, Case, CaseKey, Question, Record, Score, Summary, plural
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.entries import Entry
 from pytest_factorfair.drawing.figures import Charts
@@ -98,15 +100,13 @@ def charts(entries: Sequence[Entry]) -> Charts | None:
 def page(summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
     """The planes, the matrix of statistics with the drawing of an end's shares, dependences and scans."""
     several = len(summary.fingerprint.checklists) > 1
+    drawn = []
+    for attribute_plane in planes(summary):
+        name = statements.attribute(attribute_plane.attribute, summary)
+        title = f"{attribute_plane.checklist} · {name}" if several else name
+        drawn.append({"title": title, "spec": plane(summary, attribute_plane)})
     return {
-        "planes": [
-            {
-                "title": f"{of.checklist} · {name}" if several else name,
-                "spec": plane(summary, of),
-            }
-            for of in planes(summary)
-            for name in [statements.attribute(of.attribute, summary)]
-        ],
+        "planes": drawn,
         "cells": list(drilldown.cells(summary, topic_cases(cases))),
         "scores": [
             {"name": metric.name, "label": metric.label, "better": metric.better}
@@ -114,7 +114,7 @@ def page(summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
         ],
         "shares": drilldown.shares(),
         "declines": list(declines.tiles(summary, topic_cases(cases))),
-        "dependences": list(dependences.rows(summary)),
+        "dependences": list(drilldown.dependences(summary)),
         "scans": list(drilldown.scanned(summary, topic_cases(cases))),
     }
 
@@ -126,13 +126,13 @@ def reply_place(case: Case) -> Mapping[str, Any] | None:
     return {
         "statistic": case.statistic,
         "column": case.context or case.part,
-        "valence": dependences.VALENCES[case.valence],
+        "valence": drilldown.VALENCES[case.valence],
         "stem": case.stem,
     }
 
 
 def reply_conditions(case: Case, answer: Answer) -> Mapping[str, str]:
-    return dependences.of_reply(case, answer) if isinstance(case, TopicCase) else {}
+    return drilldown.of_reply(case, answer) if isinstance(case, TopicCase) else {}
 
 
 def on_card(score: Score) -> bool:
@@ -151,7 +151,7 @@ def over_time(score: Score) -> bool:
 def right_answers(summary: Summary) -> Mapping[CaseKey, Sequence[RightAnswer]]:
     """The true groups of the objective cases; a judgement has no right answer."""
     truths: dict[tuple[str, str, Question], list[RightAnswer]] = {}
-    for topic in summary.topics:
+    for topic in TOPICS.of(summary):
         if topic.part == "objective":
             question = Question(topic.part, topic.statistic, topic.direction, topic.context)
             score_key = ScoreKey(topic.checklist, topic.part, topic.context, topic.attribute)
@@ -164,10 +164,43 @@ def right_answers(summary: Summary) -> Mapping[CaseKey, Sequence[RightAnswer]]:
     }
 
 
+def true_groups(summary: Summary, record: Record, case: Case) -> Mapping[str, str]:
+    if not isinstance(case, TopicCase):
+        return {}
+    key = (*record.case[:2], case.part, case.context, case.statistic, case.direction)
+    return {
+        topic.attribute: topic.truth
+        for topic in TOPICS.of(summary)
+        if (topic.model, topic.checklist, topic.part, topic.context, topic.statistic, topic.direction) == key
+    }
+
+
+def warnings(summary: Summary) -> Iterator[str]:
+    """Warnings about parts and contexts without a single answer, of models that did answer."""
+    outcomes = statements.outcomes(summary)
+    context_counts: dict[tuple[str, str], Counter[str]] = {}
+    for topic in TOPICS.of(summary):
+        subject = statements.whose(summary, topic)
+        of_model = outcomes.get(subject, Counter())
+        if of_model and not of_model["answered"]:
+            continue
+        counts = context_counts.setdefault((topic.context or topic.part, subject), Counter())
+        # Topics do not tell replies that a provider filtered from those that the model refused.
+        refused = "refused"
+        if of_model["filtered"]:
+            refused = "withheld" if of_model["refused"] else "filtered"
+        missing = {refused: topic.refused, "unparsed": topic.unparsed, "error": topic.errors}
+        counts.update({"answered": topic.answered, **missing})
+    for (context, subject), counts in context_counts.items():
+        if counts.total() and not counts["answered"]:
+            lost = statements.loss(counts, f"every answer in {context}{subject}")
+            yield f"{lost}: no score there says anything about it"
+
+
 def limits(summary: Summary) -> Iterator[str]:
-    if not summary.topics:
+    if not TOPICS.of(summary):
         return
-    groups = {topic.attribute: ", ".join(topic.counts) for topic in summary.topics}
+    groups = {topic.attribute: ", ".join(topic.counts) for topic in TOPICS.of(summary)}
     named = "; ".join(f"{statements.attribute(name, summary)}: {names}" for name, names in groups.items())
     yield f"The groups are those of the checklist ({named}); no others are covered."
     yield "Facts are those of the place and years the checklist names; some rest on a choice of measure."

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
+from statistics import fmean
 from typing import TypeAlias
 
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, columns
-from pytest_factorfair.benchmarks.fact_or_fair.printing.headline import Headline, headline
+from pytest_factorfair.benchmarks.fact_or_fair.rows import CORRECTIONS, TOPICS, Correction, TopicCounts
 from pytest_factorfair.benchmarks.measurement import ALLOWED
 from pytest_factorfair.benchmarks.rates import Rate, rates
-from pytest_factorfair.domain import (
-    Citation,
-    Correction,
-    ReasonShare,
-    Score,
-    Summary,
-    TopicCounts,
-)
+from pytest_factorfair.domain import Citation, ReasonShare, Score, Summary
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.entries import Entry, shown
 from pytest_factorfair.drawing.table import (
@@ -80,7 +74,7 @@ def score_tables(summary: Summary) -> Iterator[Table]:
         headings = (*(metric.label for metric in shown.values()), STRENGTH)
         declined = _declined_by_context(
             topic
-            for topic in summary.topics
+            for topic in TOPICS.of(summary)
             if (topic.model, topic.checklist, topic.attribute) == subject and topic.part == "subjective"
         )
         yield Table(
@@ -145,7 +139,7 @@ def brief(summary: Summary) -> Table | None:
             about = (*statements.among(summary, score), statements.attribute(score.attribute, summary))
             by_subject.setdefault(about, []).append(score)
     several = any(sum(score.metric == "s_e" for score in scores) > 1 for scores in by_subject.values())
-    declines = any(topic.declined for topic in summary.topics)
+    declines = any(topic.declined for topic in TOPICS.of(summary))
     rows = []
     for about, scores in by_subject.items():
         fact = next((score for score in scores if score.metric == "s_fact"), None)
@@ -176,7 +170,7 @@ def _counted(score: Score, summary: Summary) -> tuple[int, int, int, int]:
     """The questions of a score's model and attribute, those lost, the judgements, and those declined."""
     topics = [
         topic
-        for topic in summary.topics
+        for topic in TOPICS.of(summary)
         if (topic.model, topic.checklist, topic.attribute) == (score.model, score.checklist, score.attribute)
     ]
     return (
@@ -325,7 +319,7 @@ MEANT = "perceived shares, pooled over topics; below them, what is left once the
 def correction_tables(summary: Summary) -> Iterator[Table]:
     """One table per model, checklist and attribute: groups across, raw above corrected shares."""
     subjects: dict[tuple[str, str, str], list[Correction]] = {}
-    for correction in summary.corrections:
+    for correction in CORRECTIONS.of(summary):
         subjects.setdefault((correction.model, correction.checklist, correction.attribute), []).append(
             correction
         )
@@ -418,3 +412,57 @@ def headlines(entry: Entry) -> Mapping[str | None, Headline]:
         replace(score, value=shown(score)) for score in entry.scores if score.metric in ("s_fact", "s_fair")
     ]
     return {line.attribute: line for line in headline(scores)} if scores else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The three main scores of a model (Table 2): objective S_fact, subjective S_fair, and their average.
+
+    ``attribute`` is None for the mean over the attributes; a number is None if a part is missing.
+    """
+
+    model: str
+    checklist: str
+    attribute: str | None
+    fact: float | None
+    fair: float | None
+    average: float | None
+
+
+def headline(scores: Iterable[Score]) -> tuple[Headline, ...]:
+    """Compute, for each model and checklist, a headline per attribute, followed by their mean.
+
+    S_fair is averaged over contexts. A number is None if a score that it needs is missing.
+    """
+    by_subject: dict[tuple[str, str], dict[str, list[Score]]] = {}
+    for score in scores:
+        attributes = by_subject.setdefault((score.model, score.checklist), {})
+        attributes.setdefault(score.attribute, []).append(score)
+    lines = []
+    for key, attributes in by_subject.items():
+        facts, fairs = (
+            {
+                name: _mean(
+                    [
+                        score.value
+                        for score in attribute_scores
+                        if (score.part, score.metric) == part_and_metric
+                    ]
+                )
+                for name, attribute_scores in attributes.items()
+            }
+            for part_and_metric in (("objective", "s_fact"), ("subjective", "s_fair"))
+        )
+        lines += [
+            Headline(*key, name, facts[name], fairs[name], _mean((facts[name], fairs[name])))
+            for name in attributes
+        ]
+        fact, fair = _mean([*facts.values()]), _mean([*fairs.values()])
+        lines.append(Headline(*key, None, fact, fair, _mean((fact, fair))))
+    return tuple(lines)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean, None where a value is missing or there is none: never a mean over fewer."""
+    present = [value for value in values if value is not None]
+    return fmean(present) if present and len(present) == len(values) else None

@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import Shown
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import tradeoff_bound
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import tradeoff_bound
 from pytest_factorfair.statistics.arrays import FloatArray
 
 # Rankings of up to this many groups are fast to search; larger crossed attributes have no floor.

@@ -11,8 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.curve import distance_and_normal
-from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import TOPIC_AXES, right_shares
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import (
+    TOPIC_AXES,
+    distance_and_normal,
+    right_shares,
+)
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.jackknife import jackknifed_entropies, jackknifed_likenesses
 from pytest_factorfair.statistics.sample import Sample

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.benchmarks.faintbench.checklist import KINDS
 from pytest_factorfair.benchmarks.faintbench.printing.tables import read
+from pytest_factorfair.benchmarks.faintbench.report import PROMPTS
 from pytest_factorfair.domain import ALL
 from pytest_factorfair.drawing.entries import Entry, Omission, attributes, shown
 from pytest_factorfair.drawing.figures import (
@@ -229,7 +230,7 @@ def _prompts(entries: Sequence[Entry]) -> Counter[tuple[str, str]]:
     cases = {
         prompt.case: prompt
         for entry in entries
-        for prompt in entry.summary.prompts
+        for prompt in PROMPTS.of(entry.summary)
         if prompt.checklist == entry.checklist
     }
     counts: Counter[tuple[str, str]] = Counter()

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from pytest_factorfair.benchmarks.faintbench.checklist import KINDS
 from pytest_factorfair.benchmarks.faintbench.metrics import METRICS
 from pytest_factorfair.benchmarks.faintbench.printing.tables import read
-from pytest_factorfair.domain import ALL, PromptCounts, Score
+from pytest_factorfair.benchmarks.faintbench.report import PROMPTS, PromptCounts
+from pytest_factorfair.domain import ALL, Score
 from pytest_factorfair.drawing.entries import Entry, Omission, OutcomeCounts, attributes, shown
 from pytest_factorfair.drawing.paper_tables import (
     OUTCOME_HEADINGS,
@@ -138,7 +139,7 @@ def _lowest(scores: Sequence[Score | None]) -> str:
 def _outcome_cells(entry: Entry) -> tuple[str, ...]:
     """The counts of pictures; a prompt has a row per person and attribute, but is counted once."""
     prompts: dict[str, PromptCounts] = {}
-    for prompt in entry.summary.prompts:
+    for prompt in PROMPTS.of(entry.summary):
         if (prompt.model, prompt.checklist) == (entry.model, entry.checklist):
             prompts.setdefault(prompt.case, prompt)
     return outcome_cells(

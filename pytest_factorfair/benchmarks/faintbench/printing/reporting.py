@@ -10,9 +10,10 @@ import numpy as np
 from pytest_factorfair.benchmarks.faintbench.checklist import PromptCase, prompt_cases
 from pytest_factorfair.benchmarks.faintbench.metrics import METRICS
 from pytest_factorfair.benchmarks.faintbench.printing.figures import eta_axis
+from pytest_factorfair.benchmarks.faintbench.report import PROMPTS, PromptCounts
 from pytest_factorfair.benchmarks.faintbench.scoring.formulas import floor, similarity
 from pytest_factorfair.benchmarks.reporting import PERCEIVED
-from pytest_factorfair.domain import Case, PromptCounts, Score, Summary, plural
+from pytest_factorfair.domain import Case, Score, Summary, plural
 from pytest_factorfair.drawing.entries import by_checklist, entries
 from pytest_factorfair.drawing.figures import FIT, Spec
 from pytest_factorfair.drawing.statements import per_case
@@ -55,9 +56,10 @@ def on_card(score: Score) -> bool:
 
 
 def limits(summary: Summary) -> Iterator[str]:
-    if not summary.prompts:
+    prompts = PROMPTS.of(summary)
+    if not prompts:
         return
-    names = dict.fromkeys(prompt.attribute for prompt in summary.prompts)
+    names = dict.fromkeys(prompt.attribute for prompt in prompts)
     yield f"The groups are those of the checklist, by {', '.join(names)}; no others are covered."
     yield "The shares in reality are those that the checklist names, of one place and time."
     yield PERCEIVED
@@ -72,12 +74,12 @@ def _on_screen(spec: Spec) -> Spec:
 def _trees(summary: Summary, cases: Iterable[PromptCase]) -> Iterator[TreeRow]:
     """One tree per model and checklist."""
     asked = tuple(cases)
-    subjects = dict.fromkeys((prompt.model, prompt.checklist) for prompt in summary.prompts)
+    subjects = dict.fromkeys((prompt.model, prompt.checklist) for prompt in PROMPTS.of(summary))
     for model, checklist in subjects:
         by_id = {case.id: case for case in asked if case.checklist == checklist}
         scores = [score for score in summary.scores if (score.model, score.checklist) == (model, checklist)]
         prompts = [
-            prompt for prompt in summary.prompts if (prompt.model, prompt.checklist) == (model, checklist)
+            prompt for prompt in PROMPTS.of(summary) if (prompt.model, prompt.checklist) == (model, checklist)
         ]
         attributes = tuple(dict.fromkeys(score.attribute for score in scores if score.metric in IN_TREE))
         yield {

@@ -253,9 +253,9 @@ def overall(manifestations: Sequence[Manifestation], weights: ArrayLike) -> Esti
     estimates = [manifestation.estimate for manifestation in manifestations]
     reason = next((estimate.reason for estimate in estimates if estimate.plugin is not None), "")
     cells = Cells(
-        _known([estimate.plugin for estimate in estimates]),
-        _known([estimate.corrected for estimate in estimates]),
-        _known([estimate.error for estimate in estimates]),
+        _nan_if_none([estimate.plugin for estimate in estimates]),
+        _nan_if_none([estimate.corrected for estimate in estimates]),
+        _nan_if_none([estimate.error for estimate in estimates]),
         np.array([estimate.n for estimate in estimates]),
         reason,
     )
@@ -300,5 +300,5 @@ def _error(pairs: PromptPairs) -> float:
     return float(_share(_unbiased(pairs, *resampled)).std())
 
 
-def _known(values: Sequence[float | None]) -> FloatArray:
+def _nan_if_none(values: Sequence[float | None]) -> FloatArray:
     return np.array([np.nan if value is None else value for value in values])

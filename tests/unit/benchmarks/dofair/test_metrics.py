@@ -7,6 +7,7 @@ from statistics import fmean
 
 import pytest
 
+from pytest_factorfair.benchmarks.combined import measure, scope
 from pytest_factorfair.benchmarks.dofair.benchmark import DofairBenchmark
 from pytest_factorfair.benchmarks.dofair.checklist import PART, Dofair, Scene, SceneCase
 from pytest_factorfair.benchmarks.dofair.crowds import Crowds, count
@@ -123,7 +124,7 @@ def test_gates_select_attributes_and_regions_and_regressions_pair_scenes() -> No
     measuring, new = DofairBenchmark(), every()
     gaps = {
         words: [
-            score.estimate.plugin for score in measuring.measure("diversity_gap", words, [new], CORRECTED)
+            score.estimate.plugin for score in measure(measuring, "diversity_gap", words, [new], CORRECTED)
         ]
         for words in [(), ("race",), ("rome",), ("gaul", "rome"), ("gender",)]
     }
@@ -131,7 +132,7 @@ def test_gates_select_attributes_and_regions_and_regressions_pair_scenes() -> No
     assert gaps == {
         (): [whole], ("race",): [whole], ("rome",): [rome], ("gaul", "rome"): [gaul, rome], ("gender",): [],
     }  # fmt: skip
-    assert measuring.scope(parse("diversity_gap[race] <= 0.1"), [new]).words == ("race",)
+    assert scope(measuring, parse("diversity_gap[race] <= 0.1"), [new]).words == ("race",)
     # The former run has no picture of "all": three scenes remain, with a gap of 0 in three of seven pictures.
     former = crowds(record("one", "aab"), record("two", "abc"), record("unknown", "ab", "abcd"))
     score = CrowdScore(SCORES["diversity_gap"], new)

@@ -11,9 +11,9 @@ import yaml
 
 from pytest_factorfair import benchmarks
 from pytest_factorfair.benchmarks.items.checklist import item_cases
-from pytest_factorfair.benchmarks.items.impact import impact_ratios
+from pytest_factorfair.benchmarks.items.impact import ImpactRatio, impact_ratios
 from pytest_factorfair.benchmarks.items.votes import AnswerKey, Votes
-from pytest_factorfair.domain import ImpactRatio, Sampling
+from pytest_factorfair.domain import Sampling
 from tests.unit.benchmarks.items import files
 
 SAMPLING = Sampling("balanced", samples=1, objective=1, seed=0)

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_factorfair import benchmarks, run
 from pytest_factorfair.benchmarks.asking import Importer
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
 from pytest_factorfair.benchmarks.items.bbq import FORMATS
 from pytest_factorfair.benchmarks.items.checklist import Item, Items
 from pytest_factorfair.benchmarks.items.importers import IMPORTERS
@@ -281,7 +282,7 @@ def test_bias_is_the_same_in_every_language(folder: Path) -> None:
     checklists = [f"{name.replace('-', '_')}.yaml" for name in COUNTERPARTS]
     models = ["sim:ideal?style=sentence", "sim:stereotyped?strength=1&style=sentence"]
     summary = run(models, root=folder, checklist=checklists, samples="repeats=3").summary
-    assert sum(topic.unparsed + topic.refused for topic in summary.topics) == 0
+    assert sum(topic.unparsed + topic.refused for topic in TOPICS.of(summary)) == 0
     scores = {
         (score.checklist, score.metric, score.model == models[1]): score.value
         for score in summary.scores

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from pytest_factorfair import benchmarks
+from pytest_factorfair.benchmarks.combined import measure
+from pytest_factorfair.benchmarks.comparing import ComparedModel
 from pytest_factorfair.benchmarks.items.benchmark import ItemsBenchmark
 from pytest_factorfair.benchmarks.items.checklist import Items, item_cases
 from pytest_factorfair.benchmarks.items.metrics import SCORES
 from pytest_factorfair.benchmarks.items.votes import AnswerKey, Votes
 from pytest_factorfair.benchmarks.measurement import CORRECTED
-from pytest_factorfair.benchmarks.measuring import ComparedModel
 from pytest_factorfair.benchmarks.metric import ScoreKey
 from pytest_factorfair.domain import ALL, LOST, Sampling
 from pytest_factorfair.gates import check, expand
@@ -315,7 +316,7 @@ def test_rates_of_lost_answers_are_of_everything_that_was_asked(votes: Votes, na
     votes = part(votes, "fact")
     lost, errors, asked = votes.votes[:, column].sum(), votes.votes[:, -1].sum(), votes.votes.sum()
     assert lost > 0
-    (score,) = ItemsBenchmark().measure(name, ("fact",), [votes], CORRECTED)
+    (score,) = measure(ItemsBenchmark(), name, ("fact",), [votes], CORRECTED)
     assert score.estimate.plugin == pytest.approx(lost / asked)
     assert score.estimate.n == asked
     range_if_missing = score.if_missing(bounded=True)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import Plane, plane, planes, points
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.reports import json_report
 from tests.finished import TEXT, Finished
@@ -77,9 +78,9 @@ def test_a_threshold_is_drawn_on_the_attribute_it_is_about(summary: Summary) -> 
 
 
 def test_a_threshold_is_drawn_on_the_checklist_it_is_about(summary: Summary) -> None:
-    other_topics = tuple(replace(topic, checklist="other") for topic in summary.topics)
+    other_topics = tuple(replace(topic, checklist="other") for topic in TOPICS.of(summary))
     gates = tuple(replace(verdict, gate="s_e[other,gender] >= 0.9") for verdict in summary.gates)
-    both = replace(summary, topics=(*summary.topics, *other_topics), gates=gates)
+    both = replace(summary, rows={TOPICS.name: (*TOPICS.of(summary), *other_topics)}, gates=gates)
     drawn = [
         attribute_plane.checklist
         for attribute_plane in planes(both)

@@ -18,7 +18,7 @@ def summary(scores: Iterable[Score], **changes: Any) -> Summary:
         "answers": "text", "estimator": "plugin", "interval": "instrument", "detector": {}, "versions": {}, "times": {},
     }  # fmt: skip
     fingerprint_changes = {name: changes.pop(name) for name in list(changes) if name in fingerprint_fields}
-    summary_fields: dict[str, Any] = {"incomplete": None, "topics": (), "prompts": ()} | changes
+    summary_fields: dict[str, Any] = {"incomplete": None} | changes
     return Summary(
         fingerprint=Fingerprint(**(fingerprint_fields | fingerprint_changes)),
         gates=(),

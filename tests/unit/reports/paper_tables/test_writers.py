@@ -7,7 +7,8 @@ import io
 
 import pytest
 
-from pytest_factorfair.domain import Score, TopicCounts
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS, TopicCounts
+from pytest_factorfair.domain import Score
 from pytest_factorfair.drawing.entries import Omission, entries
 from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.reports.papers import WRITERS, paper_tables
@@ -119,7 +120,7 @@ def test_a_table_tells_what_became_of_the_answers() -> None:
         topic("gender", part="subjective", A=5, B=5, errors=2),
         topic("race", part="subjective", A=10, errors=2),
     )
-    table = one(tables(score("s_fact", 0.5), topics=topics)["s-fact"])
+    table = one(tables(score("s_fact", 0.5), rows={TOPICS.name: topics})["s-fact"])
     assert table.headings[-4:] == ("n", "refused", "unparsed", "errors")
     assert table.rows[0].cells[-4:] == ("18", "2", "1", "2")
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import jsonschema
 
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import MEANT, correction_tables
-from pytest_factorfair.domain import Correction, Fingerprint, Summary, Usage
+from pytest_factorfair.benchmarks.fact_or_fair.rows import CORRECTIONS, Correction
+from pytest_factorfair.domain import Fingerprint, Summary, Usage
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
 
@@ -37,7 +38,7 @@ def _summary(*corrections: Correction) -> Summary:
         {},
         {},
     )
-    return Summary(fingerprint, None, (), (), (), (), Usage(), 0.0, (), corrections=corrections)
+    return Summary(fingerprint, None, (), (), (), Usage(), 0.0, (), rows={CORRECTIONS.name: corrections})
 
 
 def test_raw_and_corrected_shares_stand_side_by_side() -> None:

@@ -31,7 +31,6 @@ def _summary(scores: Iterable[Score]) -> Summary:
     fields = {
         "incomplete": None,
         "gates": (),
-        "topics": (),
         "cases": (),
         "seconds": 0.0,
         "notes": (),

@@ -71,7 +71,8 @@ class Controller:
         if in_header or self._dry or self._config.option.verbose < 0:
             return []
         try:
-            return [f"factorfair: {Outlook.of(selected_run, self._execution.store).size}"]
+            outlook = Outlook.of(selected_run, self._execution.store)
+            return [f"factorfair: {line}" for line in outlook.size]
         except StoreError as error:
             raise pytest.UsageError(redacted(str(error))) from None
 

@@ -392,7 +392,7 @@ def service_error(name: str, error: Exception, *, keys: Collection[str], via: st
         model_error = openai_errors.error_of(
             status,
             f"{name}: {openai_errors.named(status)}: {reason}",
-            codes=complaint.codes,
+            complaint,
             headers=headers if isinstance(headers, Mapping) else {},
         )
     is_filtered = "ContentPolicyViolationError" in kinds

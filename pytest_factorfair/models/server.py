@@ -74,14 +74,17 @@ class Server:
         if reply.status in openai_errors.REDIRECTS:
             target = fit(reply.headers.get("Location", "").partition("?")[0])
             reasons = [f"{address} redirects to '{target}'; give the right base_url"]
+        elif server_complaint.cause(reply.status, model=self.model).kind == "address":
+            reasons = [f"nothing answers under {address}"]
         else:
-            ours: dict[int, str] = {
-                HTTPStatus.UNAUTHORIZED: self._refused_key,
-                HTTPStatus.NOT_FOUND: f"{absent}, or nothing answers under {address}",
-            }
+            ours: dict[int, str] = {HTTPStatus.UNAUTHORIZED: self._refused_key}
+            if server_complaint.cause(reply.status, model=self.model).kind == "status":
+                ours[HTTPStatus.NOT_FOUND] = f"{absent}, or nothing answers under {address}"
             reasons = [reason for reason in (ours.get(reply.status), message) if reason]
         line = ": ".join((f"{name}: {openai_errors.named(reply.status)}{reply.via}", *reasons))
-        return openai_errors.error_of(reply.status, line, codes=server_complaint.codes, headers=reply.headers)
+        return openai_errors.error_of(
+            reply.status, line, server_complaint, headers=reply.headers, model=self.model
+        )
 
     @property
     def _refused_key(self) -> str:

@@ -25,6 +25,7 @@ from pytest_factorfair.commands import (
     lint,
     listing,
     merge,
+    prompts,
     show,
     store,
 )
@@ -34,8 +35,8 @@ from pytest_factorfair.errors import DetectorError, InputError, StoreError, near
 from pytest_factorfair.redaction import redacted
 
 COMMANDS = (
-    init, importing, listing, doctor, lint, show, compare, card, evidence, export, bless, store, batch,
-    merge, detector, human,
+    init, importing, listing, doctor, lint, prompts, show, compare, card, evidence, export, bless, store,
+    batch, merge, detector, human,
 )  # fmt: skip
 
 PIPE_CLOSED = 141

@@ -76,10 +76,13 @@ class Cause:
     """Why a call failed; failures with equal causes are reported together.
 
     ``detail`` is the HTTP status or the type of the exception, ``where`` the last line of the user's code
-    in the exception's traceback.
+    in the exception's traceback. Errors with a status are about the model's name, the address or the length
+    of the context if the service says so.
     """
 
-    kind: Literal["status", "connection", "timeout", "reply", "raised", "unknown"] = "unknown"
+    kind: Literal[
+        "status", "model", "address", "context", "tls", "connection", "timeout", "reply", "raised", "unknown"
+    ] = "unknown"
     detail: str = ""
     where: str = ""
 

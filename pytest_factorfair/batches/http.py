@@ -224,7 +224,7 @@ def line_error(status: int, complaint: Complaint, model: str) -> ServiceError:
     named = openai_errors.named(status) if status else "not answered"
     message = f"{model}: {named}: {fit(complaint.message)}"
     error = (
-        openai_errors.error_of(status, message, codes=complaint.codes, headers={})
+        openai_errors.error_of(status, message, complaint, headers={})
         if status
         else RetryableModelError(message, cause=Cause("status", "0"), billable=False)
     )

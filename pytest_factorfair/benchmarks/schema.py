@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_factorfair.benchmarks import AnyBenchmark, benchmarks
 from pytest_factorfair.checklist import selection
-from pytest_factorfair.checklist.locate import folder
+from pytest_factorfair.checklist.locate import folder, schema_id
 
 Schema = dict[str, Any]
 
@@ -31,11 +31,14 @@ _EXTENDS = {
 def schemas() -> dict[str, Schema]:
     """The schema of each kind of file, by the name of the file it is published in."""
     parts = {
-        f"{name}.schema.json": {"$schema": _DIALECT} | _with_schema_key(_closed(schema()))
+        f"{name}.schema.json": _with_schema_key(_closed(schema()))
         for benchmark in benchmarks().values()
         for name, schema in benchmark.files().parts.items()
     }
-    return {"checklist.schema.json": _checklist(), **parts}
+    published = {"checklist.schema.json": _checklist(), **parts}
+    return {
+        file: {"$schema": _DIALECT, "$id": schema_id(file), **schema} for file, schema in published.items()
+    }
 
 
 def write(directory: Path) -> None:
@@ -51,7 +54,6 @@ def _checklist() -> Schema:
     """The schema of checklists, which name their benchmark, and of overlays, which have their base's."""
     names = list(benchmarks())
     return {
-        "$schema": _DIALECT,
         "title": "factorfair checklist",
         "type": "object",
         "if": {"required": ["extends"]},

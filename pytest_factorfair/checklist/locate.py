@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib.resources
 import os
+from importlib.metadata import metadata
 from pathlib import Path
 
 from pytest_factorfair.errors import InputError, nearest
@@ -21,6 +22,12 @@ def folder() -> Path:
         if (candidate / "schema" / "checklist.schema.json").is_file():
             return candidate
     raise InputError("the shipped checklists are missing from this installation; install the package again")
+
+
+def schema_id(file: str) -> str:
+    """The ``$id`` of a published schema: the address of its file in the project's repository."""
+    urls = dict(url.split(", ") for url in metadata("pytest-factorfair").get_all("Project-URL", []))
+    return f"{urls['Source']}/raw/main/checklists/schema/{file}"
 
 
 def shipped() -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pytest_factorfair.commands import (
     bless,
     card,
     compare,
+    completion,
     detector,
     doctor,
     evidence,
@@ -25,6 +26,7 @@ from pytest_factorfair.commands import (
     lint,
     listing,
     merge,
+    prompts,
     show,
     store,
 )
@@ -34,8 +36,8 @@ from pytest_factorfair.errors import DetectorError, InputError, StoreError, near
 from pytest_factorfair.redaction import redacted
 
 COMMANDS = (
-    init, importing, listing, doctor, lint, show, compare, card, evidence, export, bless, store, batch,
-    merge, detector, human,
+    init, importing, listing, doctor, lint, prompts, show, compare, card, evidence, export, bless, store,
+    batch, merge, detector, human, completion,
 )  # fmt: skip
 
 PIPE_CLOSED = 141
@@ -83,6 +85,7 @@ def _parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=version("pytest-factorfair"))
+    parser.set_defaults(parser=parser)  # for the command that prints completions
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add(commands)

@@ -122,7 +122,7 @@ def compare(
         InputError: a file is no report, reports cannot be compared, or no report has the teacher.
     """
     # Lazy: these import numpy and the scores, which `factorfair --help` does not need.
-    from pytest_factorfair.domain import Board, Leaderboard
+    from pytest_factorfair.domain.board import Board, Leaderboard
     from pytest_factorfair.drawing.statements import detector_lines
     from pytest_factorfair.gates.comparison import boards
 

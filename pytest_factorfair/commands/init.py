@@ -13,6 +13,14 @@ from pytest_factorfair.errors import InputError
 SETTINGS = "pyproject.toml"
 WORKFLOW = ".github/workflows/factorfair.yml"
 
+STEPS = (
+    "export OPENAI_API_KEY=...",
+    "pytest --factorfair-model=openai/gpt-4o --factorfair-plan",
+    "pytest --factorfair-model=openai/gpt-4o --factorfair-preset=tiny",
+    "pytest --factorfair-model=openai/gpt-4o",
+)
+"""What to type next: a plan, a first look, and the run that is judged."""
+
 
 def add(commands: Commands) -> None:
     """Add the command ``init``; its exit code is 4 if one of the files was not written."""
@@ -52,8 +60,10 @@ def run(_arguments: argparse.Namespace) -> None:
         raise InputError(f"{WORKFLOW}: cannot be written: {error.strerror}") from None
     if unchanged:
         raise InputError("; ".join(unchanged))
-    say("next: pytest --factorfair-model=sim:ideal")
-    say(f"then replace sim:ideal by your own model, such as openai/gpt-4o, here and in {WORKFLOW}")
+    say("next, with your own model in place of openai/gpt-4o (sim:ideal needs no key):")
+    for step in STEPS:
+        say(f"  {step}")
+    say(f"then name the model and its key in {WORKFLOW}")
 
 
 def _table(path: Path) -> bytes:

@@ -63,8 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
     replies, ids = _replies(report, names)
     for name in names:
         if not replies[name]:
-            suggestion = _suggestion(name, ids, [gate["subject"] for gate in gates])
-            raise InputError(f"{report}: it has no case or gate '{name}'{suggestion}")
+            subjects = [gate["subject"] for gate in gates]
+            raise InputError(f"{report}: it has no case or gate '{name}'{suggestion(name, ids, subjects)}")
     for name, by_model in replies.items():
         for (model, checklist), of_name in by_model.items():
             say(f"{name} ({model} on {checklist})")
@@ -105,7 +105,7 @@ def _replies(
         case = str(reply["case"])
         ids[case] = None
         for name in names:
-            if f"-{name.strip('-')}-" in f"-{case}-":
+            if selects(name, case):
                 replies[name].setdefault((reply["model"], reply["checklist"]), []).append(reply)
     return replies, tuple(ids)
 
@@ -132,8 +132,13 @@ def _names(report: str, word: str, gates: Sequence[Mapping[str, Any]]) -> Iterat
         yield mover["cases"]["select"]
 
 
-def _suggestion(name: str, ids: Sequence[str], subjects: Sequence[str]) -> str:
-    """A clause with cases whose ids contain the name, or with similar names."""
+def selects(name: str, case: str) -> bool:
+    """Whether a name is the id of a case, or whole parts of it."""
+    return f"-{name.strip('-')}-" in f"-{case}-"
+
+
+def suggestion(name: str, ids: Sequence[str], subjects: Sequence[str] = ()) -> str:
+    """A clause with the cases whose ids contain a name, or else with what is spelt alike."""
     containing = [case for case in ids if name.casefold() in case]
     if containing:
         beginnings = list(dict.fromkeys(map(_beginning, containing)))[:SUGGESTED]

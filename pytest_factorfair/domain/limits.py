@@ -36,9 +36,24 @@ class Ceilings:
         return self != Ceilings()
 
     @property
+    def out_of_calls(self) -> str:
+        """The reason of a run that ends because its calls are used up."""
+        return f"the budget of {plural(self.calls or 0, 'call')} is used up"
+
+    @property
+    def out_of_money(self) -> str:
+        """How the reason of a run begins that ends because of its cost."""
+        return f"the budget of ${self.cost or 0.0:,.2f} is used up"
+
+    @property
     def out_of_time(self) -> str:
         """The reason of a run that ends because its minutes are used up."""
         return f"the budget of {plural(self.minutes or 0.0, 'minute')} is used up"
+
+    def exhausted(self, reason: str) -> str | None:
+        """The limit that ended a run for this reason; None if none did."""
+        reasons = {"calls": self.out_of_calls, "cost": self.out_of_money, "minutes": self.out_of_time}
+        return next((limit for limit, text in reasons.items() if reason.startswith(text)), None)
 
 
 class CallRequest(NamedTuple):
@@ -242,7 +257,7 @@ class Allowance(NamedTuple):
         """Why no call of this price may start at this moment."""
         ceilings, account = self.ceilings, self.account
         if ceilings.calls is not None and account.calls >= ceilings.calls:
-            return Stop(f"the budget of {plural(ceilings.calls, 'call')} is used up")
+            return Stop(ceilings.out_of_calls)
         if self.deadline is not None and start >= self.deadline:
             return Stop(ceilings.out_of_time)
         if ceilings.cost is None:
@@ -253,7 +268,7 @@ class Allowance(NamedTuple):
             return None
         if account.spent + cost <= most:
             return Delay(LOOK)
-        reason = f"the budget of ${ceilings.cost:,.2f} is used up"
+        reason = ceilings.out_of_money
         if (remaining := ceilings.cost - account.spent) > CENT / 100:
             reason += f" but for ${remaining:,.4f}, and a call may cost ${cost:,.4f}"
         return Stop(reason)

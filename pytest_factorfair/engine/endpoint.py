@@ -16,7 +16,6 @@ from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
     FOREIGN_REPLY,
     TO_DO,
-    Cause,
     FatalModelError,
     ModelError,
     RejectedRequestError,
@@ -24,7 +23,7 @@ from pytest_factorfair.errors import (
 )
 from pytest_factorfair.models.protocol import Model, stored_name
 
-NOT_FOUND = Cause("status", "404")
+NOT_FOUND = "404"
 
 COOL_DOWN = 1.0
 """Seconds without increase after a decrease: calls sent before it are still being answered."""
@@ -104,6 +103,10 @@ class Limiter:
 
 
 _ADVICE = {
+    "model": "check the model's name, and that the key may use it",
+    "address": "check base_url, which often ends in /v1",
+    "context": "serve the model with a longer context, or lower max_tokens",
+    "tls": "begin base_url with http:// if the server has no TLS",
     "connection": "check that the server is running and that base_url is correct",
     "timeout": "raise the timeout, or lower --factorfair-max-connections",
     "reply": "check what the server replies to a single prompt",
@@ -262,13 +265,16 @@ class Breaker:
         """
         if self.known or health.answered:
             return health.rejected >= self._retry.stretch
-        return health.rejected >= self._retry.most_at_first or (self._is_service and error.cause == NOT_FOUND)
+        if self._is_service and error.cause.detail == NOT_FOUND:
+            return True
+        return health.rejected >= self._retry.most_at_first
 
 
 def advised(error: FatalModelError) -> FatalModelError:
     """The same error with what to do about it, unless it says so."""
     cause = error.cause
-    hint = _ADVICE_BY_DETAIL.get(cause.detail) or _ADVICE.get(cause.kind)
+    by_detail = _ADVICE_BY_DETAIL.get(cause.detail) if cause.kind in ("status", "reply") else None
+    hint = by_detail or _ADVICE.get(cause.kind)
     if TO_DO in str(error) or hint is None:
         return error
     line = f"{str(error).rstrip('.')}{TO_DO}{hint}"

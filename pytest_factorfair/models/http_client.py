@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -179,14 +181,17 @@ class HttpClient:
             message = f"{self.name}: no reply within {self._timeout:g} s{via}"
             raise RetryableModelError(message, cause=Cause("timeout")) from None
         except aiohttp.ClientConnectorCertificateError as error:
-            line = (
-                f"{self.name}: the certificate is not trusted{via}: {fit(str(error))}{TO_DO}{_CERTIFICATES}"
-            )
-            raise FatalModelError(line, billable=False) from None
+            reason = getattr(error.certificate_error, "verify_message", "") or str(error.certificate_error)
+            line = f"{self.name}: the certificate of {error.host} is not trusted{via}: {fit(reason)}"
+            raise FatalModelError(f"{line}{TO_DO}{_CERTIFICATES}", billable=False) from None
+        except aiohttp.ClientConnectorSSLError as error:
+            reason = getattr(error.os_error, "reason", None) or str(error.os_error)
+            line = f"{self.name}: no TLS connection to {error.host}:{error.port}{via}: {fit(reason)}"
+            raise RetryableModelError(line, cause=Cause("tls", reason), billable=False) from None
         except aiohttp.InvalidURL as error:
             raise FatalModelError(f"{self.name}: {fit(str(error))}{via}", billable=False) from None
         except (aiohttp.ClientError, OSError) as error:
-            message = f"{self.name}: the connection failed{via}: {fit(str(error)) or type(error).__name__}"
+            message = f"{self.name}: the connection failed{via}: {_reason(error)}"
             cause = Cause("connection", type(error).__name__)
             sent = not isinstance(error, aiohttp.ClientConnectorError)
             raise RetryableModelError(message, cause=cause, billable=sent) from None
@@ -212,6 +217,17 @@ class HttpClient:
                 response.close()
                 raise RejectedRequestError(f"{self.name}: the reply is larger than {self._largest >> 20} MB")
         return Reply(response.status, response.headers, b"".join(chunks), self._via(url))
+
+
+def _reason(error: OSError | aiohttp.ClientError) -> str:
+    """Why a connection failed, in the words of the operating system if it could not be made."""
+    from aiohttp import ClientConnectorError
+
+    if not isinstance(error, ClientConnectorError):
+        return fit(str(error)) or type(error).__name__
+    number = error.os_error.errno or 0
+    why = os.strerror(number) if number in errno.errorcode else str(error.os_error)
+    return fit(f"Cannot connect to host {error.host}:{error.port}: {why}")
 
 
 async def fetch_picture(client: HttpClient, url: str, *, base_url: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Find the provider of an id without a scheme, such as ``openai/gpt-4o``, with litellm's list of models."""
+"""Find the provider of an id without a scheme, such as ``openai/gpt-4o``, with the list of models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DIRECT = ("openai", "hosted_vllm")
 
 
 def modality(spec: str) -> Modality:
-    """The modality of an id according to litellm's list; text if it is not listed."""
+    """The modality of an id according to the list; text if it is not listed."""
     return "image" if litellm_catalogue.entry(spec).get("mode") == "image_generation" else "text"
 
 

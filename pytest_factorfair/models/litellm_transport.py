@@ -37,7 +37,7 @@ from pytest_factorfair.models.openai_errors import Complaint, ServiceError
 from pytest_factorfair.models.openai_format import Format
 from pytest_factorfair.models.openai_http import openai_batches
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.models.server import OPENAI_URL, Server, checked_url, headers_in, key_in
+from pytest_factorfair.models.server import Server, checked_url, headers_in, key_in
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit, shown_url
 from pytest_factorfair.wings import Wing
@@ -168,15 +168,8 @@ def _check_answers(spec: ModelSpec, path: Route) -> None:
     )
 
 
-# The addresses of providers with batches: litellm creates batches for few of them, and in their own formats.
-_BATCHES: Mapping[str, str] = {
-    "anthropic": "https://api.anthropic.com/v1",
-    "deepinfra": "https://api.deepinfra.com/v1/openai",
-    "groq": "https://api.groq.com/openai/v1",
-    "mistral": "https://api.mistral.ai/v1",
-    "openai": OPENAI_URL,
-    "together_ai": "https://api.together.xyz/v1",
-}
+# Providers with batches: litellm creates batches for few of them, and in their own formats.
+_BATCHED = frozenset({"anthropic", "deepinfra", "groq", "mistral", "openai", "together_ai"})
 
 
 def _batches(spec: ModelSpec, route: Route, modality: Modality) -> Callable[[], BatchService] | None:
@@ -185,9 +178,9 @@ def _batches(spec: ModelSpec, route: Route, modality: Modality) -> Callable[[], 
     Raises:
         InputError: its key has characters that are invalid in headers.
     """
-    address = _BATCHES.get(route.provider)
-    if address is None or modality != "text":
+    if route.provider not in _BATCHED or modality != "text":
         return None
+    address = litellm_catalogue.ADDRESSES[route.provider]
     key_from = route.key_env or next(iter(litellm_catalogue.present_keys(route.provider)), "")
     key = key_in(spec, key_from, needed=False)
     if route.provider == "anthropic":
@@ -399,7 +392,7 @@ def service_error(name: str, error: Exception, *, keys: Collection[str], via: st
         model_error = openai_errors.error_of(
             status,
             f"{name}: {openai_errors.named(status)}: {reason}",
-            codes=complaint.codes,
+            complaint,
             headers=headers if isinstance(headers, Mapping) else {},
         )
     is_filtered = "ContentPolicyViolationError" in kinds

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +29,7 @@ from pytest_factorfair.redaction import fit
 FATAL = frozenset({401, 402, 405, 407, 410})
 RETRYABLE = frozenset({408, 409, 425, 429})
 OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+NO_MODEL = "model_not_found"
 ADAPTABLE = frozenset({400, 422})
 """The statuses with which services reject an unsupported parameter."""
 REDIRECTS, REFUSALS = range(300, 400), range(400, 500)
@@ -93,6 +93,8 @@ _UNSUPPORTED = (
     "extra inputs are not permitted",
 )
 _ONLY_VALUE = re.compile(r"only [\d.]+ is (?:allowed|supported)")
+_TOO_LONG = re.compile(r"context[ _](?:length|size|window)")
+_TITLE = re.compile("(?is)<title[^>]*>(.*?)</title>")
 
 
 class MalformedReplyError(Exception):
@@ -121,10 +123,8 @@ def parsed(body: bytes) -> dict[str, object]:
         text = body[:4000].decode("utf-8", "replace").strip()
         if text[:1] in ("", "{", "["):
             raise MalformedReplyError(f"the reply of {len(body)} bytes is cut off or not JSON") from None
-        title = re.search("(?is)<title[^>]*>(.*?)</title>", text)
         kind = "HTML, not JSON" if text[0] == "<" else "not JSON"
-        said = fit(title[1] if title else text)
-        line = f"the reply of {len(body)} bytes is {kind}: {said}"
+        line = f"the reply of {len(body)} bytes is {kind}: {fit(_titled(text))}"
         raise MalformedReplyError(line, is_foreign=True) from None
     if not isinstance(content, dict):
         line = f"the reply is not a JSON object: {fit(repr(content))}"
@@ -132,13 +132,36 @@ def parsed(body: bytes) -> dict[str, object]:
     return content
 
 
+def _titled(text: str) -> str:
+    """The title of an HTML page; other text as it is."""
+    title = _TITLE.search(text)
+    return title[1] if title else text
+
+
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """A service's error message, with its error codes and the parameter that it is about."""
+    """A service's error message, with its error codes and the parameter that it is about.
+
+    One that is not JSON may come from anything that answers at the address.
+    """
 
     message: str
     codes: frozenset[str] = frozenset()
     parameter: str = ""
+    is_json: bool = True
+
+    def cause(self, status: int, *, model: str = "") -> Cause:
+        """What an error of this status is about; a 404 is about the ``model`` if it names that."""
+        if self.codes & OUT_OF_MONEY:
+            return Cause("status", str(HTTPStatus.PAYMENT_REQUIRED.value))
+        is_absent = status == HTTPStatus.NOT_FOUND
+        if NO_MODEL in self.codes or (is_absent and self.is_json and model and model in self.message):
+            return Cause("model", str(status))
+        if is_absent and not self.is_json:
+            return Cause("address", str(status))
+        if status in REFUSALS and _TOO_LONG.search(" ".join((*self.codes, self.message)).lower()):
+            return Cause("context", str(status))
+        return Cause("status", str(status))
 
     def is_filter(self, status: int) -> bool:
         """Whether, in an error of this status, a content filter blocked the prompt."""
@@ -183,7 +206,7 @@ def complaint(body: bytes) -> Complaint:
     try:
         content = parsed(body)
     except MalformedReplyError:
-        return Complaint(body[:4000].decode("utf-8", "replace"))
+        return Complaint(_titled(body[:4000].decode("utf-8", "replace")), is_json=False)
     return complaint_in(content)
 
 
@@ -243,10 +266,12 @@ def status_in(complaint: Complaint) -> int | None:
     return HTTPStatus.BAD_REQUEST if complaint.is_filter(HTTPStatus.BAD_REQUEST) else None
 
 
-def error_of(status: int, message: str, *, codes: AbstractSet[str], headers: Mapping[str, str]) -> ModelError:
-    """The error to raise for an HTTP status other than success; ``codes`` are the service's error codes."""
-    cause = Cause("status", str(status))
-    if status in FATAL or OUT_OF_MONEY & codes or status in REDIRECTS:
+def error_of(
+    status: int, message: str, complaint: Complaint, *, headers: Mapping[str, str], model: str = ""
+) -> ModelError:
+    """The error to raise for an HTTP status other than success; ``model`` is its name at the service."""
+    cause = complaint.cause(status, model=model)
+    if status in FATAL or OUT_OF_MONEY & complaint.codes or status in REDIRECTS:
         return FatalModelError(message, cause=cause, billable=False)
     failed = status >= REFUSALS.stop
     if status in RETRYABLE or failed:

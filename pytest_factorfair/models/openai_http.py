@@ -69,8 +69,8 @@ class HttpTransport:
         self.model = self.served = server.model
         self.endpoint = f"openai/{server.host}"
         self.url = server.base_url or None
-        # The listed price is OpenAI's own; other servers of the same model have other prices.
-        self.listed_as = name if server.is_openai else None
+        # A listed price is the provider's own; other servers of the same model have other prices.
+        self.listed_as = f"{server.provider}/{server.model}" if server.provider else None
         self.batches = partial(openai_batches, name, server) if asked.modality == "text" else None
 
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pytest_factorfair.domain import Modality, Request
 from pytest_factorfair.errors import InputError
@@ -14,11 +14,15 @@ from pytest_factorfair.redaction import withheld
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD per input token, per output token, and per answer or picture whatever its length."""
+    """USD per input token, per output token, and per answer or picture whatever its length.
+
+    ``source`` is the list that has the price: "litellm", or the date of the shipped one.
+    """
 
     token_in: float = 0.0
     token_out: float = 0.0
     answer: float = 0.0
+    source: str = field(default="", compare=False)
 
     @property
     def by_tokens(self) -> bool:
@@ -81,10 +85,10 @@ def given(arguments: Mapping[str, str], *, where: str = "--factorfair-model-arg"
 def remedy(modality: Modality) -> str:
     """The advice for messages on how to state an unknown price."""
     if modality == "image":
-        return "give --factorfair-model-arg price=USD (per picture)"
+        return "give --factorfair-model-arg price=USD (per picture; 0 if it is free)"
     return (
         "give --factorfair-model-arg price_in=USD and --factorfair-model-arg price_out=USD "
-        "(per million tokens), or price=USD (per answer)"
+        "(per million tokens), or price=USD (per answer; 0 if it is free)"
     )
 
 

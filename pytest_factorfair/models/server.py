@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pytest_factorfair.domain import listed
 from pytest_factorfair.errors import InputError, ModelError
-from pytest_factorfair.models import openai_errors
+from pytest_factorfair.models import litellm_catalogue, openai_errors
 from pytest_factorfair.models.http_client import Reply
 from pytest_factorfair.models.openai_errors import Complaint
 from pytest_factorfair.models.spec import ModelSpec
@@ -25,7 +25,6 @@ from pytest_factorfair.redaction import (
     shown_url,
 )
 
-OPENAI_URL = "https://api.openai.com/v1"
 # By the word before the slash of an id: the environment variables of the base URL and of the key.
 _VARIABLES = {
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
@@ -75,14 +74,17 @@ class Server:
         if reply.status in openai_errors.REDIRECTS:
             target = fit(reply.headers.get("Location", "").partition("?")[0])
             reasons = [f"{address} redirects to '{target}'; give the right base_url"]
+        elif server_complaint.cause(reply.status, model=self.model).kind == "address":
+            reasons = [f"nothing answers under {address}"]
         else:
-            ours: dict[int, str] = {
-                HTTPStatus.UNAUTHORIZED: self._refused_key,
-                HTTPStatus.NOT_FOUND: f"{absent}, or nothing answers under {address}",
-            }
+            ours: dict[int, str] = {HTTPStatus.UNAUTHORIZED: self._refused_key}
+            if server_complaint.cause(reply.status, model=self.model).kind == "status":
+                ours[HTTPStatus.NOT_FOUND] = f"{absent}, or nothing answers under {address}"
             reasons = [reason for reason in (ours.get(reply.status), message) if reason]
         line = ": ".join((f"{name}: {openai_errors.named(reply.status)}{reply.via}", *reasons))
-        return openai_errors.error_of(reply.status, line, codes=server_complaint.codes, headers=reply.headers)
+        return openai_errors.error_of(
+            reply.status, line, server_complaint, headers=reply.headers, model=self.model
+        )
 
     @property
     def _refused_key(self) -> str:
@@ -93,9 +95,14 @@ class Server:
         return "it requires a key: name its variable with api_key_env"
 
     @property
+    def provider(self) -> str | None:
+        """The provider whose own service this is, so that its listed prices apply; None if unknown."""
+        return litellm_catalogue.provider_at(urlsplit(self.base_url).hostname or "")
+
+    @property
     def is_openai(self) -> bool:
-        """Whether this is OpenAI's own service, so that its listed prices apply and a key is required."""
-        return f".{urlsplit(self.base_url).hostname}".endswith(".api.openai.com")
+        """Whether this is OpenAI's own service, which requires a key."""
+        return self.provider == "openai"
 
 
 def locate(
@@ -114,7 +121,8 @@ def locate(
     model = suffix if url_from else spec.text
     if not model:
         raise InputError(f"model '{spec.text}': a model name must follow the slash, as in {prefix}/NAME")
-    typed = base_url or os.environ.get(url_from) or (OPENAI_URL if prefix == "openai" else "")
+    openai = litellm_catalogue.ADDRESSES["openai"] if prefix == "openai" else ""
+    typed = base_url or os.environ.get(url_from) or openai
     if not (typed or spec.folder):
         either = f" (or set {url_from})" if url_from else ""
         raise InputError(

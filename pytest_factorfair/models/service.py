@@ -59,7 +59,7 @@ class Transport(Protocol):
 
     ``served`` is the model's name at the service, and ``provider`` the service's in identities. Models with
     the same ``endpoint`` share limits. ``url`` is the address of calls, if known, and ``listed_as`` the id
-    under which litellm lists the price, if it applies. ``batches`` builds the service of its batches, None
+    under which its price is listed, if that applies. ``batches`` builds the service of its batches, None
     if it has none.
     """
 

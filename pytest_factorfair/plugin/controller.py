@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.runs.driver import Driver
     from pytest_factorfair.runs.run import Assignment
 
+SEE_ABOVE = "the run ended early, as said above"
+
 SUBMITTED = 75
 """The exit code of a run whose answers are in batches that are not done: EX_TEMPFAIL of ``sysexits.h``."""
 
@@ -44,7 +46,7 @@ class Controller:
         self._shown = False
         self._selected: list[Assignment] = []
         self._alarms: dict[str, None] = {}
-        self._overruled = False
+        self._overruled = self._refused = False
         self._dry = dry(config)
         driver.check()
         if not self._dry:
@@ -71,7 +73,8 @@ class Controller:
         if in_header or self._dry or self._config.option.verbose < 0:
             return []
         try:
-            return [f"factorfair: {Outlook.of(selected_run, self._execution.store).size}"]
+            outlook = Outlook.of(selected_run, self._execution.store)
+            return [f"factorfair: {line}" for line in outlook.size]
         except StoreError as error:
             raise pytest.UsageError(redacted(str(error))) from None
 
@@ -100,6 +103,8 @@ class Controller:
         if report.failed and not judged and report.nodeid.startswith(f"{SHIPPED}::"):
             self._digest.shorten(report, record)
         if item_result is not None:
+            if item_result.ended:
+                self._digest.ended.add(report.nodeid)
             self._driver.spend(item_result.usage)
         if record is not None and str(report.outcome) != "rerun":
             self._driver.add(record)
@@ -114,11 +119,12 @@ class Controller:
             with self._driver.asking(left_out(self._config), telling=(KeyboardInterrupt, session.Failed)):
                 return (yield)
         except InputError as error:  # of a batch: a service that has none, a file that was edited
+            self._refused = not self._driver.ledger.records
             raise pytest.UsageError(redacted(str(error))) from None
         finally:
             # Silent if none of our items was selected, unless gates would then be green by omission.
             unasked = bool(self._settings.gates) and session.testscollected > 0
-            if self._driver.ledger.selected or unasked:
+            if (self._driver.ledger.selected or unasked) and not self._refused:
                 try:
                     self._result = self._driver.conclude()
                 except InputError as error:  # of a user's benchmark, which cannot measure the answers
@@ -132,6 +138,7 @@ class Controller:
         for alarm in filter(None, (result.rescued, result.unwritten)):
             self._alarm(session, alarm)
         reports = tuple(published(result))
+        self._digest.end = result.summary.incomplete or ""
         self._digest.gates = frozenset(phases[0].nodeid for phases in reports)
         session.testscollected += len(reports)  # before the first: pytest wraps its dots until the last test
         for phases in reports:
@@ -163,11 +170,11 @@ class Controller:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None]:
         """Print the result below all that pytest and other plugins print.
 
-        If only gates failed, pytest's list of failures is left out: it repeats its short summary.
+        If our section explains all failures, pytest's list of them is left out.
         """
         stats = terminalreporter.stats
         failed = [*stats.get("failed", ()), *stats.get("error", ())]
-        if all(report.nodeid in self._digest.gates for report in failed):
+        if all(map(self._digest.explains, failed)):
             self._config.option.tbstyle = "no"
         with self._digest.shown(terminalreporter):
             yield
@@ -188,6 +195,13 @@ class Controller:
         if failed and release is not None and not release.fails:
             alarms.append(f"The run fails all the same: {plural(failed, 'test')} failed besides the gates.")
         terminal(reporter, self._result, alarms=tuple(alarms))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Let pytest's last line refer to our section if that says why the run ended."""
+        why = str(excinfo.value).rstrip(".")
+        if why and why in self._digest.end:
+            excinfo.value.args = (SEE_ABOVE,)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

@@ -1,4 +1,7 @@
-"""Our tests in pytest's own summary: cases that fail for one cause are one entry, and gates have none."""
+"""Our tests in pytest's own summary: cases that fail for one cause are one entry.
+
+Gates have none, nor has what ended the run: our section explains both.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,17 @@ CAUSE = 120
 class Digest:
     """Shortens what pytest prints about our failures, unless it is asked to be verbose.
 
-    While pytest prints its summary, ``terminalreporter.stats`` has one report per cause and none of gates,
-    which our section explains. Other plugins, and pytest's counts, see every report.
+    While pytest prints its summary, ``terminalreporter.stats`` has one report per cause and none of those
+    that our section explains. Other plugins, and pytest's counts, see every report.
     """
 
     def __init__(self) -> None:
         self.gates: frozenset[str] = frozenset()
+        self.end = ""
+        """Why the run ended early, as our section says; empty if it did not."""
+        self.ended: set[str] = set()
+        """The tests that met the error that ended it."""
+        self._reasons: dict[tuple[str, str | None], str] = {}
         self._causes: dict[tuple[str, str | None], str] = {}
         self._full = set[str]()
         self._stats: dict[str, list[Any]] = {}
@@ -52,12 +60,22 @@ class Digest:
         cause = text
         if reasons:
             ((outcome, reason), _), *_ = reasons.most_common(1)
+            self._reasons[report.nodeid, report.when] = reason
             cause = f"answers {FAILINGS[outcome]}: {reason}"
         self._causes[report.nodeid, report.when] = cause
         if cause not in self._full and len(self._full) < FULL:
             self._full.add(cause)
         else:
             report.longrepr = next(iter(text.strip().splitlines()), "")
+
+    def explains(self, report: pytest.TestReport) -> bool:
+        """Whether our section explains a report: a gate, or what ended the run."""
+        if report.nodeid in self.gates:
+            return True
+        if not self.end or report.nodeid in self.ended:
+            return bool(self.end)
+        reason = self._reasons.get((report.nodeid, report.when), "")
+        return bool(reason) and reason in self.end
 
     @contextmanager
     def shown(self, reporter: pytest.TerminalReporter) -> Generator[None]:
@@ -95,9 +113,11 @@ class Digest:
         by_cause: dict[str, list[pytest.TestReport]] = {}
         for report in reports:
             cause = self._causes.get((report.nodeid, report.when))
+            if self.explains(report):
+                continue
             if cause is not None:
                 by_cause.setdefault(cause, []).append(report)
-            elif report.nodeid not in self.gates:
+            else:
                 yield report
         ordered = sorted(by_cause.items(), key=lambda entry: -len(entry[1]))
         for cause, same_cause in ordered[:ENTRIES]:

@@ -31,10 +31,14 @@ ATTRIBUTE = "factorfair"
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """The result of one item: its record, if there is one, and the usage that is not on the run's account."""
+    """The result of one item: its record, if there is one, and the usage that is not on the run's account.
+
+    ``ended`` is whether it met the error that ended the run.
+    """
 
     record: Record | None
     usage: Usage
+    ended: bool = False
 
 
 def attach(report: pytest.TestReport, result: ItemResult) -> None:

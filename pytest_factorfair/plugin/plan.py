@@ -22,8 +22,6 @@ def show(config: pytest.Config, execution: Execution) -> None:
     run, resolved = execution.run, execution.run.settings
     files(run, datetime.now(UTC))
     preflight.check_report(resolved, make=False)
-    if resolved.reuse != "only":
-        preflight.check_prices(run)
     sizes.check(run)  # here: a wrong gate is an error of usage
     plan = Plan(execution.outlook, execution.store)
     if resolved.locked is not None:

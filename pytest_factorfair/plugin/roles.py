@@ -13,6 +13,7 @@ from pytest_factorfair import benchmarks
 from pytest_factorfair.config import settings
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue
+from pytest_factorfair.domain import Usage
 from pytest_factorfair.errors import TO_DO, DetectorError, FatalModelError, InputError, StoreError
 from pytest_factorfair.plugin.asking import reader
 from pytest_factorfair.plugin.collection import dry
@@ -213,12 +214,6 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
 
     ``shouldstop`` is set here, in the process that ran the item: xdist forwards it to the controller.
     """
-    if report.when == "call" and USAGE in item.stash:
-        result = ItemResult(item.stash.get(RECORD, None), item.stash[USAGE])
-        attach(report, result)
-        del item.stash[USAGE]  # a rerun reports only what it asked itself
-        if RECORD in item.stash:
-            del item.stash[RECORD]  # items live as long as the session
     fatal: BaseException | None = None
     if call.excinfo is not None and isinstance(
         call.excinfo.value, (FatalModelError, DetectorError, StoreError)
@@ -227,6 +222,13 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     else:
         # An except clause of the user's may have hidden it.
         fatal = item.config.stash[EXECUTION].submissions.failure
+    if (report.when == "call" and USAGE in item.stash) or (report.failed and fatal is not None):
+        usage = item.stash.get(USAGE, Usage())
+        attach(report, ItemResult(item.stash.get(RECORD, None), usage, ended=fatal is not None))
+        if USAGE in item.stash:
+            del item.stash[USAGE]  # a rerun reports only what it asked itself
+        if RECORD in item.stash:
+            del item.stash[RECORD]  # items live as long as the session
     if fatal is not None:
         problem = str(fatal).partition(TO_DO)[0]
         if report.failed:

@@ -136,10 +136,10 @@ class SummarySection:
             self._text(release.look)
 
     def _next(self) -> None:
-        """What to do, in one line, so that a command can be copied."""
+        """What to do."""
         release = self._summary.release
         if step := self._result.remedy if release is None else release.next_step:
-            self._reporter.write_line(escaping.terminal(f"Next: {step}"), bold=True)
+            self._text(f"Next: {step}", bold=True)
 
     def _everything(self) -> None:
         """All verdicts in full, tables, notes and usage."""

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from pytest_factorfair.benchmarks import benchmarks
+from pytest_factorfair.checklist.locate import schema_id
 from pytest_factorfair.domain import (
     DIRECTIONS,
     OUTCOMES,
@@ -129,6 +130,7 @@ def schema() -> Schema:
     }  # fmt: skip
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": schema_id("report.schema.json"),
         "title": "factorfair report",
         **_closed(parts | {ANSWERS_IN: elsewhere})
         | {

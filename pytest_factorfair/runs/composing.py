@@ -42,7 +42,7 @@ def compose(
     Raises:
         InputError: a checklist, model, detector or argument is wrong.
     """
-    loaded = _load(settings, announce) if checklists is None else checklists
+    loaded = load(settings, announce) if checklists is None else checklists
     for checklist in loaded:
         _check_settings(settings, checklist)
     sampling = settings.sampling.of(loaded[0].modality)
@@ -68,7 +68,7 @@ LARGE = 4_000_000
 """Bytes of a list of questions that take seconds to read."""
 
 
-def _load(settings: Settings, announce: Callable[[str], None]) -> tuple[Checklist, ...]:
+def load(settings: Settings, announce: Callable[[str], None] = lambda _line: None) -> tuple[Checklist, ...]:
     """The run's checklists, which ask for one modality.
 
     Raises:

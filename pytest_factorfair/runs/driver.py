@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import asked, plural
 from pytest_factorfair.errors import TO_DO, PendingError
-from pytest_factorfair.runs.ledger import RESUME, IncompleteRun, Ledger, StartTime
+from pytest_factorfair.runs.ledger import RESUME, IncompleteRun, Ledger, StartTime, ended
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record, Usage
@@ -180,9 +180,8 @@ class Driver:
         are = "is" if missing == 1 else "are"
         cases = f"{missing:,} of {plural(ledger.expected, 'case')} {are} missing"
         if missing and (cause := self.execution.account.ended or self._interruption):
-            problem, _, hint = cause.partition(TO_DO)
-            remedy = f"{hint}, then {RESUME}" if hint else RESUME
-            return IncompleteRun("interrupted", f"{problem.rstrip('.')}: {cases}", remedy=remedy)
+            problem, remedy = ended(cause, self.execution.run.settings.ceilings)
+            return IncompleteRun("interrupted", f"{problem}: {cases}", remedy=remedy)
         if self._interruption:
             return IncompleteRun("interrupted", self._interruption, remedy=RESUME)
         settings = self.execution.run.settings

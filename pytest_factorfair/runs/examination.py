@@ -192,12 +192,13 @@ class Examination:
             return f"unknown; {prices.remedy(modality)}"
         if price == prices.FREE:
             return "none"
+        source = f" (of {price.source})" if price.source else ""
         if price.by_tokens:
             tokens = (
                 f"${prices.MILLION * token_price:,.2f}" for token_price in (price.token_in, price.token_out)
             )
-            return f"{' in and '.join(tokens)} out per million tokens"
-        return f"${price.answer:g} per {'picture' if modality == 'image' else 'answer'}"
+            return f"{' in and '.join(tokens)} out per million tokens{source}"
+        return f"${price.answer:g} per {'picture' if modality == 'image' else 'answer'}{source}"
 
 
 def _lost(exchanges: tuple[Exchange, ...]) -> str:

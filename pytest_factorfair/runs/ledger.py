@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Literal
 
-from pytest_factorfair.domain import AnswerColumns, CaseKey, Record, Usage
+from pytest_factorfair.domain import AnswerColumns, CaseKey, Ceilings, Record, Usage
+from pytest_factorfair.errors import TO_DO
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,15 @@ class IncompleteRun:
 
 RESUME = "run it again to continue: stored answers are not asked again"
 """What to do about a run that ended early."""
+
+
+def ended(reason: str, ceilings: Ceilings) -> tuple[str, str]:
+    """The problem that ended a run, and what to do about it, in the reason of an error or a limit."""
+    problem, _, remedy = reason.partition(TO_DO)
+    if limit := ceilings.exhausted(problem):
+        remedy = f"raise --factorfair-max-{limit}"
+    return problem.rstrip("."), f"{remedy}, then {RESUME}" if remedy else RESUME
+
 
 PLAIN = 50_000
 """Answers that are kept as objects; beyond this number, memory matters more than the time to rebuild them."""

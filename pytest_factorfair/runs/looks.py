@@ -16,7 +16,7 @@ from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, plural, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.levels import levels
-from pytest_factorfair.runs.ledger import RESUME
+from pytest_factorfair.runs.ledger import ended
 from pytest_factorfair.runs.planning.outlook import Lengths, cost_of
 from pytest_factorfair.runs.planning.sizes import most_answers, topics
 from pytest_factorfair.runs.tabulating import deterministic
@@ -248,7 +248,7 @@ class Looks:
                 )
                 self._ledger.add(extended(extension.record, addition))
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
-            return gating.Obstacle(str(error), RESUME)
+            return gating.Obstacle(*ended(str(error), self._run.settings.ceilings))
         finally:
             self._progress.clear()
         return None

@@ -90,8 +90,8 @@ def test_a_refused_key_stops_the_run_at_once(
     workers = 2 if dist == ("-n2",) else 1
     failed = int(re.findall(r" (\d+) failed", printed)[-1])
     assert 2 <= failed <= workers + 1  # cases, and the release
-    assert 1 <= printed.count("FAILED factorfair::") <= workers
-    assert "Interrupted: openai/gpt-4o: 401" in printed
+    assert "FAILED factorfair::" not in printed  # the section below says why
+    assert "Interrupted: the run ended early, as said above" in printed
     assert "Traceback" not in printed + result.stderr.str()
     assert "Do not ship it yet: openai/gpt-4o: 401" in printed
     assert "release: UNDECIDED: 0 of 2 gates passed, 2 not judged" in printed

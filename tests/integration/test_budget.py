@@ -161,8 +161,8 @@ def test_a_limit_on_usd_needs_a_price(project: Project, stub: StubServer) -> Non
     (line,) = [line for line in result.errlines if line]
     assert line == (
         "ERROR: --factorfair-max-cost: the price of 'hosted_vllm/m' is unknown; give --factorfair-model-arg "
-        "price_in=USD and --factorfair-model-arg price_out=USD (per million tokens), or price=USD (per answer), "
-        "or limit --factorfair-max-calls"
+        "price_in=USD and --factorfair-model-arg price_out=USD (per million tokens), or price=USD (per answer; 0 if it "
+        "is free), or limit --factorfair-max-calls instead"
     )
     assert stub.stats()["requests"] == 0
 

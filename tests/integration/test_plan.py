@@ -197,7 +197,6 @@ def test_a_plan_is_about_the_cases_selected(project: Project) -> None:
             "FACTORFAIR_DETECTOR_ERRORS=x.json",
             "FACTORFAIR_DETECTOR_ERRORS */x.json: checklist 'small' asks language *",
         ),
-        ("--factorfair-max-cost=1", "--factorfair-max-cost: the price of 'python:json:dumps' is unknown; *"),
         ("--factorfair-report=/proc/x", "--factorfair-report /proc/x: cannot write there: *"),
     ],
 )
@@ -207,6 +206,45 @@ def test_a_plan_refuses_what_the_run_would(project: Project, wrong: str, line: s
     assert [line for line in result.errlines if line] == result.errlines[:1]
     result.stderr.fnmatch_lines([f"ERROR: {line}"])
     assert not project.report_path.exists()
+
+
+def test_an_unknown_price_stops_the_run_and_not_its_plan(project: Project) -> None:
+    arguments = ("-p", "no:xdist", "--factorfair-max-cost=1")
+    plan = project.run(*arguments, "--factorfair-plan", model="python:json:dumps")
+    assert plan.ret == 0
+    plan.stdout.fnmatch_lines(
+        ["cost: unknown, like the price of python:json:dumps: give *(per answer; 0 if it is free)",
+         "limit: $1.00 (for which the run needs the price)"]
+    )  # fmt: skip
+    assert project.run(*arguments, model="python:json:dumps").ret == 4
+
+
+@pytest.mark.parametrize(
+    ("limits", "note"),
+    [
+        # 720 answers at a dollar, and four times as many if all gates stay undecided.
+        (("max-cost=720",), "max-cost: the run may need $2,880.00 if gates stay undecided; at $720.00 it"),
+        (("max-cost=2880",), ""),
+        (("max-calls=719",), "max-calls: the run needs about 720 calls; at 719 calls it"),
+        (
+            ("max-minutes=5", "max-rpm=480"),
+            "max-minutes: the run may need 6 minutes if gates stay undecided; at 5 minutes it",
+        ),
+        (("max-minutes=5",), ""),
+    ],
+)
+def test_limits_below_what_a_run_may_need_are_said_first(
+    project: Project, limits: tuple[str, ...], note: str
+) -> None:
+    project.write("house.py", 'def respond(prompt):\n    raise SystemExit("asked")\n')
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    sizes = ("--factorfair-samples=72,objective=24", "FACTORFAIR_LOOKS=4", "--factorfair-model-arg=price=1")
+    gates = ("--factorfair-gate=influence <= 0.1", "--factorfair-gate=position <= 0.1")
+    arguments = ("-p", "no:xdist", *gates, *sizes, *(f"--factorfair-{limit}" for limit in limits))
+    for planned in ("--factorfair-plan",), ():
+        result = project.run(*arguments, *planned, model="python:house:respond")
+        notes = [line for line in result.outlines if "note: -" in line]
+        assert notes == [f"factorfair: note: --factorfair-{note} ends without a verdict"] * bool(note)
 
 
 def test_a_plan_for_pictures(project: Project) -> None:

@@ -57,8 +57,8 @@ def test_a_limit_in_the_second_look_leaves_the_release_undecided(project: Projec
     printed = " ".join(result.stdout.str().split())
     assert "release: UNDECIDED: 0 of 1 gate passed, 1 inconclusive" in printed
     assert f"Do not ship it yet: the budget of {calls} calls is used up." in printed
-    assert project.report()["release"]["next_step"] == RESUME
-    assert f"Next: {RESUME}" in printed
+    assert project.report()["release"]["next_step"] == f"raise --factorfair-max-calls, then {RESUME}"
+    assert f"Next: raise --factorfair-max-calls, then {RESUME}" in printed
 
 
 def test_a_second_look_that_gets_no_answers_leaves_the_release_undecided(

@@ -175,7 +175,7 @@ def test_a_service_without_schemas_is_asked_in_words(project: Project, eyes: Eye
         (NAME, f"detector '{NAME}': no key: set the environment variable OPENAI_API_KEY"),
         pytest.param(
             "openai/gpt-3.5-turbo",
-            "detector 'openai/gpt-3.5-turbo': it cannot see pictures, according to litellm's list",
+            "detector 'openai/gpt-3.5-turbo': it cannot see pictures, according to the list of models",
             marks=needs("litellm"),
         ),
         (f"{NAME}?base_url=there", "*base URL 'there' is not a valid server URL*"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair.benchmarks import benchmark_of
 from pytest_factorfair.domain import AnswerMode, expired, listed, plural
@@ -26,6 +29,8 @@ TOKENS_PER_ANSWER: Mapping[AnswerMode, int] = {"text": 8, "json": 8, "probabilit
 
 TOKENS_PER_REASON = 60
 """Tokens of an answer with one or two sentences."""
+
+IF_UNDECIDED = " if gates stay undecided"
 
 EXCLUDING = ", excluding reasoning"
 """Follows numbers of tokens and costs that will be higher if the model reasons."""
@@ -75,7 +80,15 @@ class Lengths:
         return stored.get(mode) or stored.get(as_long)
 
 
-@dataclass(frozen=True, slots=True)
+class Most(NamedTuple):
+    """The answers, calls and cost in USD of a run whose gates stay undecided; a cost of None is unknown."""
+
+    answers: int
+    calls: int
+    cost: float | None
+
+
+@dataclass(frozen=True)
 class Outlook:
     """Answers and reasons planned, how many of them are stored, and the cost in USD of the rest.
 
@@ -124,10 +137,48 @@ class Outlook:
         """Calls to make if no gate asks for more."""
         return self.planned + self.reasons - self.stored
 
-    def answer_cost(self, spec: str) -> float:
-        """The estimated cost of an answer of a model; 0 if it is unknown."""
-        asked, queries = _asked(self.run, spec)
-        return (cost_of(self.run, spec, asked, queries, lengths=self.lengths) or 0.0) / max(asked, 1)
+    @cached_property
+    def most(self) -> Most:
+        """What the run may take if its gates stay undecided to the last look."""
+        from pytest_factorfair.runs.planning.sizes import most_answers
+
+        run, further = self.run, Counter[str]()
+        if run.settings.shard is None and run.selected is None:  # a part of a run judges no gate
+            most_by_id = most_answers(run, run.gates)
+            for assignment in run.to_ask:
+                further[assignment.model] += most_by_id[assignment.id] - assignment.case.samples
+        cost = self.cost
+        for spec, more in further.items():
+            if cost is not None and more:
+                asked, queries = _asked(run, spec)
+                first_look = cost_of(run, spec, asked, queries, lengths=self.lengths)
+                cost += (first_look or 0.0) / max(asked, 1) * more
+        return Most(self.planned + further.total(), self.calls + further.total(), cost)
+
+    def shortfalls(self) -> Iterator[str]:
+        """The limits that end the run without a verdict, as far as is known before it asks."""
+        settings, ceilings = self.run.settings, self.run.settings.ceilings
+        if not (ceilings.any and self.calls):
+            return
+        per_minute = ceilings.rpm or inf
+        needs: Mapping[str, tuple[float | None, float | None, float | None, str]] = {
+            "max-cost": (ceilings.cost, self.cost, self.most.cost, "${:,.2f}"),
+            "max-calls": (ceilings.calls, self.calls, self.most.calls, "{:,} calls"),
+            "max-minutes": (
+                ceilings.minutes,
+                self.calls / per_minute,
+                self.most.calls / per_minute,
+                "{:,.0f} minutes",
+            ),
+        }
+        for option, (limit, first_look, most, form) in needs.items():
+            if limit is None or first_look is None or most is None or most <= limit:
+                continue
+            need = f"may need {form.format(most)}{IF_UNDECIDED}"
+            if first_look > limit:
+                need = f"needs about {form.format(first_look)}"
+            where, end = settings.where(option), form.format(limit)
+            yield f"{where}: the run {need}; at {end} it ends without a verdict"
 
     @property
     def probes(self) -> int:
@@ -162,7 +213,7 @@ class Outlook:
         parts = (
             f"{', '.join(settings.models)} on {names}{gates}",
             *([how] if how else ()),
-            *([self.size] * sized),
+            *(self.size if sized else ()),
             *([f"{detector} looks at each picture: one call, unless its reply is stored"] * looking),
             *([f"{settings.shard}: {whole} in all, judged once they are merged"] if settings.shard else ()),
             *(f"note: {notice}" for notice in notices(self.run)),
@@ -172,8 +223,8 @@ class Outlook:
         return [f"factorfair: {line}" for line in parts]
 
     @property
-    def size(self) -> str:
-        """Cases, answers, calls and their cost."""
+    def size(self) -> tuple[str, ...]:
+        """Cases, answers, calls and their cost; then a note for each limit that is too low for them."""
         cost = "unknown" if self.cost is None else f"${self.cost:,.2f}"
         unit = "answer" if self.run.modality == "text" else "picture"
         cases = plural(len(self.run.to_ask), "case")
@@ -182,7 +233,8 @@ class Outlook:
         parts = [cases, plural(self.planned, unit)]
         parts += [plural(self.reasons, "reason")] if self.reasons else []
         remaining = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
-        return f"{', '.join(parts)}: {remaining}{self.caveat}"
+        notes = (f"note: {shortfall}" for shortfall in self.shortfalls())
+        return f"{', '.join(parts)}: {remaining}{self.caveat}", *notes
 
 
 def notices(run: Run) -> Iterator[str]:

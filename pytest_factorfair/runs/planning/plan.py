@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from pytest_factorfair.benchmarks import cases, queries
 from pytest_factorfair.benchmarks.combined import by_benchmark, selected
 from pytest_factorfair.benchmarks.measurement import CORRECTED, detectable_distance
-from pytest_factorfair.domain import AnswerMode, plural
+from pytest_factorfair.domain import AnswerMode, listed, plural
 from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.models import prices
 from pytest_factorfair.models.protocol import stored_name
-from pytest_factorfair.runs.planning.outlook import Outlook, read
-from pytest_factorfair.runs.planning.sizes import most_answers
+from pytest_factorfair.runs.planning import preflight
+from pytest_factorfair.runs.planning.outlook import IF_UNDECIDED, Outlook, read
 from pytest_factorfair.runs.tabulating import deterministic
 from pytest_factorfair.store.misses import CallIndex
 
@@ -31,8 +30,6 @@ WIDEST = 61
 
 UNKNOWN = "unknown"
 """Stands in that table for a change that depends on answers."""
-
-IF_UNDECIDED = " if gates stay undecided"
 
 
 class DetectableChange(NamedTuple):
@@ -99,10 +96,7 @@ class Plan:
             yield from self._modes()
         if self._run.settings.reuse != "none" and plan.stored < plan.planned:
             yield from _misses(self._run, self._store)
-        # A shard, or a selection of cases, judges no gate.
-        partial = self._run.settings.shard is not None or self._run.selected is not None
-        most_by_id = {} if partial else most_answers(self._run, self._gates)
-        answers = sum(most_by_id.values()) if most_by_id else plan.planned
+        most = plan.most
         if self._run.modality == "text":
             mode = self._run.settings.answers
             size, basis = self._first_look(mode), plan.lengths.basis(self._run.models, mode)
@@ -111,39 +105,40 @@ class Plan:
             price = self._run.looking.price
             cost = "unknown"
             if price is not None and not price.by_tokens:
-                cost = f"at most ${price.total(answers, 0, 0):,.2f}"
-            yield f"calls of the detector: at most {answers:,}, cost {cost}"
-        most_calls = plan.calls - plan.planned + answers
-        upper_limit = f", at most {most_calls:,}{IF_UNDECIDED}" if most_calls > plan.calls else ""
+                cost = f"at most ${price.total(most.answers, 0, 0):,.2f}"
+            yield f"calls of the detector: at most {most.answers:,}, cost {cost}"
+        upper_limit = f", at most {most.calls:,}{IF_UNDECIDED}" if most.calls > plan.calls else ""
         planned = plural(plan.planned, "answer") + (
             f" and {plural(plan.reasons, 'reason')}" if plan.reasons else ""
         )
         probes = f", and {plural(plan.probes, 'probe')} in each process" if plan.probes else ""
         yield f"calls: {plan.calls:,}{upper_limit}{probes} ({plan.stored:,} of {planned} are in the store)"
-        yield f"cost: {self._cost(most_by_id)}{plan.caveat}"
+        yield f"cost: {self._cost()}{plan.caveat}"
         ceilings = self._run.settings.ceilings
+        unkept = " (for which the run needs the price)" if preflight.unpriced(self._run) else ""
         limits = [
             *([plural(ceilings.calls, "call")] if ceilings.calls is not None else ()),
-            *([f"${ceilings.cost:,.2f}"] if ceilings.cost is not None else ()),
+            *([f"${ceilings.cost:,.2f}{unkept}"] if ceilings.cost is not None else ()),
             *([plural(ceilings.minutes, "minute")] if ceilings.minutes is not None else ()),
             *([f"{plural(ceilings.rpm, 'call')} per minute"] if ceilings.rpm is not None else ()),
         ]
         if limits:
             yield f"limit: {', '.join(limits)}"
+        if self._run.selected is not None:  # otherwise the header has them
+            yield from plan.shortfalls()
         if self.written:
             yield self.written
 
-    def _cost(self, most: Mapping[str, int]) -> str:
-        """The cost of the first look, and of so many answers to each assignment if that is more."""
-        cost = self._outlook.cost
-        if cost is not None:
-            further = Counter[str]()
-            for assignment in self._run.to_ask if most else ():
-                further[assignment.model] += most[assignment.id] - assignment.case.samples
-            costs = [self._outlook.answer_cost(spec) * more for spec, more in further.items() if more]
-            upper_limit = f", at most ${cost + sum(costs):,.2f}{IF_UNDECIDED}" if sum(costs) else ""
-            return f"about ${cost:,.2f}{upper_limit}"
-        unpriced = [spec for spec, model in self._run.models.items() if self._run.price(model) is None]
+    def _cost(self) -> str:
+        """The cost of the first look, and the most that the run may cost if that is more."""
+        cost, most = self._outlook.cost, self._outlook.most
+        asked_prices = {spec: self._run.price(model) for spec, model in self._run.models.items()}
+        if cost is not None and most.cost is not None:
+            upper_limit = f", at most ${most.cost:,.2f}{IF_UNDECIDED}" if most.cost > cost else ""
+            lists = dict.fromkeys(price.source for price in asked_prices.values() if price and price.source)
+            by_list = f" (prices of {listed(tuple(lists))})" if lists else ""
+            return f"about ${cost:,.2f}{upper_limit}{by_list}"
+        unpriced = [spec for spec, price in asked_prices.items() if price is None]
         if not unpriced:
             return "unknown, because it depends on the tokens of a picture"
         return f"unknown, like the price of {', '.join(unpriced)}: {prices.remedy(self._run.modality)}"

@@ -35,7 +35,8 @@ def check(run: Run, store: Store) -> None:
         if mark and run.cluster is not None:
             for model in run.cluster.models:
                 model.keep_pictures(store.pictures.location, mark)
-    check_prices(run)
+    if problem := unpriced(run):
+        raise InputError(problem)
 
 
 def check_services(run: Run) -> None:
@@ -77,24 +78,21 @@ def check_report(settings: Settings, *, make: bool) -> None:
         raise InputError(f"{where}: cannot write there: {error.strerror}") from None
 
 
-def check_prices(run: Run) -> None:
-    """Make sure that a limit on USD can be kept.
-
-    Raises:
-        InputError: a price is unknown.
-    """
+def unpriced(run: Run) -> str:
+    """Why a limit on USD cannot be kept, and what to do: a price is unknown. Empty if it can."""
     settings = run.settings
-    if settings.ceilings.cost is None:
-        return
+    if settings.ceilings.cost is None or settings.reuse == "only":
+        return ""
+    or_calls = "or limit --factorfair-max-calls instead"
     for spec, model in run.models.items():
         if run.price(model) is None:
-            raise InputError(
+            return (
                 f"{settings.where('max-cost')}: the price of '{spec}' is unknown; "
-                f"{prices.remedy(run.modality)}, or limit --factorfair-max-calls"
+                f"{prices.remedy(run.modality)}, {or_calls}"
             )
     if run.looking is not None and run.looking.price is None:
-        raise InputError(
-            f"{settings.where('max-cost')}: the price of the detector '{settings.detector}' is "
-            "unknown; add price_in=USD&price_out=USD (per million tokens) or price=USD (per picture), "
-            "or limit --factorfair-max-calls"
+        return (
+            f"{settings.where('max-cost')}: the price of the detector '{settings.detector}' is unknown; "
+            f"add price_in=USD&price_out=USD (per million tokens) or price=USD (per picture), {or_calls}"
         )
+    return ""

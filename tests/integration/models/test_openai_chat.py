@@ -140,12 +140,15 @@ def test_missing_key(stub: StubServer, make_model: MakeModel) -> None:
     )
 
 
-def test_unknown_model_names_the_place(stub: StubServer, make_model: MakeModel) -> None:
-    stub.script(fail=-1, status=404, body=error_body("The model `gpt-4o` does not exist."))
-    assert str(refused(make_model())) == (
-        f"openai/gpt-4o: 404 Not Found: no such model, or nothing answers under {stub.base_url}: "
-        "The model `gpt-4o` does not exist."
-    )
+def test_404_is_about_the_model_or_the_address(stub: StubServer, make_model: MakeModel) -> None:
+    place = f"nothing answers under {stub.base_url}"
+    for body, reason in {
+        error_body("The model `gpt-4o` does not exist."): "The model `gpt-4o` does not exist.",
+        error_body("Not Found"): f"no such model, or {place}: Not Found",
+        "404 page not found": place,
+    }.items():
+        stub.script(fail=-1, status=404, body=body)
+        assert str(refused(make_model())) == f"openai/gpt-4o: 404 Not Found: {reason}"
 
 
 def test_redirect_is_not_followed(stub: StubServer, make_model: MakeModel) -> None:

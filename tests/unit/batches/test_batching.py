@@ -40,7 +40,7 @@ def _key(line: BatchLine) -> str:
 
 
 def error(status: int) -> ServiceError:
-    raised = error_of(status, f"status {status}", codes=frozenset(), headers={})
+    raised = error_of(status, f"status {status}", Complaint(""), headers={})
     return ServiceError(raised, Complaint("wrong"), status=None)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -18,8 +16,6 @@ from pytest_factorfair.gates import judged_scores
 from pytest_factorfair.gates.expression import parse
 from pytest_factorfair.gates.waivers import covering
 from pytest_factorfair.runs.composing import compose
-from tests import forkserver
-from tests.project import DATA
 
 WORKFLOW = ".github/workflows/factorfair.yml"
 
@@ -29,16 +25,12 @@ def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_in_an_empty_folder_and_a_run_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_an_empty_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:3] == [
-        "wrote [tool.factorfair] to pyproject.toml",
-        f"wrote {WORKFLOW}",
-        "next: pytest --factorfair-model=sim:ideal",
-    ]
+    assert lines[:2] == ["wrote [tool.factorfair] to pyproject.toml", f"wrote {WORKFLOW}"]
     settings = tomllib.loads((tmp_path / "pyproject.toml").read_text())["tool"]["factorfair"]
-    assert settings == {"preset": "ci", "gate": ["default"], "reuse": "30d", "max_cost": 10.0}
+    assert settings == {"preset": "ci", "gate": ["default"], "reuse": "30d", "max_cost": 25.0}
     workflow = yaml.safe_load((tmp_path / WORKFLOW).read_text())
     assert workflow["concurrency"]["group"] == "factorfair-${{ github.ref }}"
     job = workflow["jobs"]["factorfair"]
@@ -46,14 +38,6 @@ def test_in_an_empty_folder_and_a_run_with_it(tmp_path: Path, capsys: pytest.Cap
     pins = [step["uses"].partition("@")[2] for step in job["steps"] if "uses" in step]
     assert len(pins) == 5
     assert all(re.fullmatch(r"[0-9a-f]{40}", pin) for pin in pins)
-    command = lines[2].removeprefix("next: pytest ")
-    done = subprocess.run(
-        [forkserver.python(), "-m", "pytest", "-p", "no:xdist", command],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-        env=os.environ | {"FACTORFAIR_CHECKLIST": str(DATA / "small.yaml")},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    assert "release: PASS" in done.stdout
 
 
 def test_the_hints_are_settings_too(tmp_path: Path) -> None:

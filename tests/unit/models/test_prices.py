@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from pytest_factorfair.models import litellm_catalogue
 from pytest_factorfair.models.prices import FREE, Price
+from tests.extras import needs
 
 LISTED = {
     "sample_spec": {"litellm_provider": "one of ...", "input_cost_per_token": 0, "output_cost_per_token": 0},
@@ -162,17 +164,47 @@ def test_provider_of_a_bare_name() -> None:
     assert litellm_catalogue.provider("unheard-of") is None
 
 
-def test_a_litellm_without_these_files_knows_nothing(package: Path) -> None:
+def test_a_litellm_without_these_files_has_no_providers(package: Path) -> None:
     (package / "model_prices_and_context_window_backup.json").unlink()
     (package / "llms" / "openai_like" / "providers.json").unlink()
     (package / "types" / "utils.py").write_text("")
 
     assert litellm_catalogue.providers() == frozenset()
-    assert litellm_catalogue.price("gpt-4o") is None
 
 
 @pytest.mark.usefixtures("absent")
-def test_without_litellm_everything_is_unknown() -> None:
+def test_without_litellm_the_shipped_list_has_prices_but_no_providers() -> None:
+    """The figures are those of OpenAI's page of prices: gpt-4o costs $2.50 and $10 per million, half in batches."""
     assert not litellm_catalogue.installed()
     assert litellm_catalogue.providers() == frozenset()
-    assert litellm_catalogue.price("gpt-4o") is None
+    price = litellm_catalogue.price("openai/gpt-4o")
+    assert price == Price(2.5e-6, 1e-5)
+    assert price is not None
+    assert re.fullmatch(r"2\d{3}-\d\d-\d\d", price.source)
+    assert litellm_catalogue.batch_price("openai/gpt-4o", 0.5) == Price(1.25e-6, 5e-6)
+    assert litellm_catalogue.price("hosted_vllm/gpt-4o") is None
+
+
+@pytest.mark.usefixtures("package")
+def test_litellms_price_is_preferred_where_it_lists_the_model() -> None:
+    listed, shipped = map(litellm_catalogue.price, ("openai/gpt-4o", "anthropic/claude-haiku-4-5"))
+    assert listed is not None
+    assert shipped is not None
+    assert (listed.token_in, listed.source) == (2e-6, "litellm")
+    assert (shipped.token_in, len(shipped.source)) == (1e-6, len("2026-11-28"))
+
+
+@pytest.mark.parametrize(
+    ("host", "provider"),
+    [("api.openai.com", "openai"), ("eu.api.openai.com", "openai"), ("api.deepseek.com", "deepseek"),
+     ("notapi.openai.com", None), ("openai.com", None), ("127.0.0.1", None), ("", None)],
+)  # fmt: skip
+def test_the_provider_at_a_host(host: str, provider: str | None) -> None:
+    assert litellm_catalogue.provider_at(host) == provider
+
+
+@needs("litellm")
+def test_the_shipped_list_is_what_the_script_makes() -> None:
+    """If not: python -m pytest_factorfair.models.litellm_catalogue (with the pinned litellm)."""
+    shipped = litellm_catalogue.SHIPPED.read_text(encoding="utf-8")
+    assert litellm_catalogue.extract(json.loads(shipped)["date"]) == shipped

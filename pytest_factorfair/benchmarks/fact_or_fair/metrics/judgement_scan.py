@@ -175,5 +175,6 @@ def _by_label(
             np.flatnonzero(inside),
             np.flatnonzero(inside & lost),
             f"{where}, it refused {taken:,} of {plural(n, 'question')}; of the others where it is "
-            f"{'good' if good else 'bad'}, {int(lost[compared_questions].sum()):,} of {int(compared_questions.sum()):,}",
+            f"{'good' if good else 'bad'}, {int(lost[compared_questions].sum()):,} of "
+            f"{int(compared_questions.sum()):,}",
         )

@@ -20,9 +20,10 @@ from pytest_factorfair.checklist.fields import (
     ChecklistHeader,
     Distinct,
     Figure,
-    Group,
     GroupName,
     Id,
+    Labelled,
+    LabelledGroup,
     Layout,
     Line,
     Placeholder,
@@ -34,12 +35,13 @@ from pytest_factorfair.checklist.fields import (
 from pytest_factorfair.checklist.selection import Selection, Selector, Selectors, section, subset
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import DIRECTIONS, Direction
+from pytest_factorfair.languages import language, words
 
 
-class Attribute(Layout):
+class Attribute(Labelled):
     """A way to divide people into groups: groups of its own, or the product of other attributes."""
 
-    groups: dict[GroupName, Group] | None = Field(
+    groups: dict[GroupName, LabelledGroup] | None = Field(
         default=None, min_length=2, description="The groups by name, in the order reports show them."
     )
     crossed: Annotated[list[Placeholder], Distinct] | None = Field(
@@ -337,7 +339,8 @@ def attributes(file: Checklist) -> tuple[domain.Attribute, ...]:
         [file.subjective.profile] if file.subjective else []
     )
     named |= parts | {name for name in declared if any(f"{{{name}}}" in text for text in texts)}
-    return tuple(_attribute(name, file.statistics) for name in declared if name in named)
+    space = " " if words(language(file.language)).spaces else ""
+    return tuple(_attribute(name, declared, space) for name in declared if name in named)
 
 
 def truth_sets(file: Checklist) -> tuple[str, ...]:
@@ -451,17 +454,23 @@ def digest(file: Checklist) -> str:
     return hashed(content)
 
 
-def _attribute(name: str, file: Statistics) -> domain.Attribute:
-    """An attribute; groups of a crossed one are products: "Female Asian", in a sentence "female Asian"."""
-    layouts = file.attributes[name]
+def _attribute(name: str, declared: Mapping[str, Attribute], space: str) -> domain.Attribute:
+    """An attribute; groups of a crossed one are products: "Female Asian", in a sentence "female Asian".
+
+    ``space`` separates words in the language of the checklist; names of groups are always separated.
+    """
+    layouts = declared[name]
     if layouts.crossed is None:
-        return attribute(name, layouts.groups or {})
-    parts = tuple(_attribute(part, file) for part in layouts.crossed)
+        return attribute(name, layouts.groups or {}, layouts.label or "")
+    parts = tuple(_attribute(part, declared, space) for part in layouts.crossed)
     members = {" ".join(groups): groups for groups in product(*(part.groups for part in parts))}
-    words, aliases = {}, {}
+    spoken, aliases, labels = {}, {}, {}
     for group, member in members.items():
         member_words = [part.words[part_group] for part, part_group in zip(parts, member, strict=True)]
-        words[group] = " ".join(member_words)
+        spoken[group] = space.join(member_words)
+        if any(part.labels for part in parts):
+            pairs = zip(parts, member, strict=True)
+            labels[group] = space.join(part.labels.get(part_group, part_group) for part, part_group in pairs)
         # The words in every order, for two attributes with their aliases ("Asian woman"); for more, too many.
         forms: list[tuple[str, ...]] = [(word,) for word in member_words]
         if len(parts) == _PAIR:
@@ -470,9 +479,16 @@ def _attribute(name: str, file: Statistics) -> domain.Attribute:
                 for word, part, part_group in zip(member_words, parts, member, strict=True)
             ]
         orders = (phrase for order in permutations(forms) for phrase in product(*order))
-        aliases[group] = tuple(dict.fromkeys(map(" ".join, orders)))
-    crossed = tuple(part.name for part in parts)
-    return domain.Attribute(name=name, groups=tuple(members), words=words, aliases=aliases, crossed=crossed)
+        aliases[group] = tuple(dict.fromkeys(map(space.join, orders)))
+    return domain.Attribute(
+        name=name,
+        groups=tuple(members),
+        words=spoken,
+        aliases=aliases,
+        crossed=tuple(part.name for part in parts),
+        label=layouts.label or "",
+        labels=labels,
+    )
 
 
 def sources(file: Checklist, content: str) -> tuple[domain.Source, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations, product
 from string import ascii_uppercase
@@ -30,6 +30,7 @@ from pytest_factorfair.checklist.wording import (
     any_of,
     group_names,
     placeholders,
+    said_twice,
     used,
 )
 from pytest_factorfair.domain import DIRECTIONS, Direction
@@ -366,6 +367,33 @@ def _scenarios(file: Checklist, *directions: Direction) -> Iterator[tuple[Steps,
                 yield ("topics", id_, direction, "scenarios", index), scenario
 
 
+def worded(file: Checklist) -> Iterator[Steps]:
+    """The ways to the texts of prompts; labels are missing where a name is the text."""
+    if file.answer_format:
+        yield ("answer_format",)
+    yield from (("objective", "templates", index) for index in range(len(file.objective.templates)))
+    if file.subjective is not None:
+        yield ("subjective", "profile")
+    shown = {name for template in file.objective.templates for name in used(template)}
+    for id_, context in file.contexts.items():
+        yield from (("contexts", id_, key) for key in ("text", "clause") if getattr(context, key))
+        shown |= used(context.text) | used(context.clause)
+    yield from (("statistics", key) for key in ("country", "place") if key in shown)
+    for attribute in layout.attributes(file):
+        steps = ("statistics", "attributes", attribute.name)
+        if "attribute" in shown:
+            yield (*steps, "label")
+        for group in file.statistics.attributes[attribute.name].groups or ():
+            yield from ((*steps, "groups", group, key) for key in ("label", "word"))
+    for id_ in layout.selected(file):
+        yield from (("statistics", "statistics", id_, key) for key in ("name", "definition"))
+    for id_ in file.topics if "behavior" in shown else ():
+        yield from (("topics", id_, direction, "behavior") for direction in DIRECTIONS)
+    for steps, scenario in _scenarios(file):
+        yield (*steps, "text")
+        yield from ((*steps, "choices", index, "text") for index in range(len(scenario.choices or ())))
+
+
 # Texts that are more alike than this nearly repeat each other; those that have fewer of their words in common
 # than the other are not compared letter by letter.
 NEAR = 0.85
@@ -384,7 +412,7 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:
     attributes = [attribute.groups or {} for attribute in file.statistics.attributes.values()]
     clues = {
         "names": group_names(attributes, spaces=wording.spaces),
-        "hints at": any_of(wording.prompts.hints, spaces=wording.spaces),
+        "hints at": any_of(wording.prompts.hints, spaces=wording.spaces, patterns=True),
     }
     for steps, text in (*((steps, scenario.text) for steps, scenario in scenarios), *behaviors):
         for verb, pattern in clues.items():
@@ -395,6 +423,9 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:
     for steps, behavior in behaviors:
         if behavior.endswith(wording.prompts.full_stop):
             yield Problem(steps, "ends with a full stop, and stands inside a sentence")
+    for steps, text in _filled(file):
+        for finding in said_twice(text, _values(file, wording.prompts), spaces=wording.spaces):
+            yield Problem(steps, finding)
     if file.modality == "text":  # a picture's prompt is not a question
         yield from _unasking(file, scenarios, wording.prompts)
     for id_ in file.statistics.statistics if file.topics else ():
@@ -402,6 +433,27 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:
         written = ("statistics", "statistics", id_)
         if id_ not in file.topics and root.find(written)[0].steps == written:
             yield Problem(written, "no topic asks about it, so nothing does")
+
+
+def _filled(file: Checklist) -> Iterator[tuple[Steps, str]]:
+    """The texts with placeholders that bring more than a word."""
+    yield from ((("objective", "templates", i), text) for i, text in enumerate(file.objective.templates))
+    for id_, context in file.contexts.items():
+        yield from ((("contexts", id_, key), getattr(context, key)) for key in ("text", "clause"))
+    yield from ((steps, scenario.text) for steps, scenario in _scenarios(file))
+
+
+def _values(file: Checklist, prompts: Prompts) -> Mapping[str, Sequence[str]]:
+    """What may replace a placeholder."""
+    statistics = layout.selected(file).values()
+    return {
+        "country": [file.statistics.country],
+        "place": [file.statistics.place],
+        "statistic": [statistic.name for statistic in statistics],
+        "definition": [prompts.definition.replace("{text}", "...")] if file.modality == "text" else [],
+        "direction": [*prompts.directions.values()],
+        "people": [prompts.people.replace("{number}", prompts.numbers[-1])],
+    }
 
 
 def _reversed(file: Checklist, prompts: Prompts) -> Iterator[Problem]:
@@ -459,4 +511,5 @@ FILES = Files(
     sources=layout.sources,
     selectors=layout.SELECTORS,
     tiny=layout.tiny,
+    texts=worded,
 )

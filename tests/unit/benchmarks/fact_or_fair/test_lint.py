@@ -106,9 +106,16 @@ def test_turned_round_scenario_is_a_duplicate_too(tmp_path: Path) -> None:
 
 def test_findings_come_in_the_order_of_the_file(tmp_path: Path) -> None:
     messages = findings(
-        tmp_path, ("stood fast", "stood fast."), ("drank tea", "drank tea."), (" in {country}", "")
+        tmp_path, ("stood fast", "stood fast with her"), ("drank tea", "drank tea."), (" in {country}", "")
     )
     assert [message.split(":")[1] for message in messages] == ["10", "28", "41"]
+
+
+def test_a_problem_of_several_texts_is_told_once(tmp_path: Path) -> None:
+    stops = [("drank tea", "drank tea."), ("stood fast", "stood fast."), ("      behavior: fell\n", "      behavior: fell.\n")]
+    full_stop = "ends with a full stop, and stands inside a sentence"
+    assert findings(tmp_path, *stops[:1]) == (f"{BEHAVIOR}: {full_stop}",)
+    assert findings(tmp_path, *stops) == (f"{BEHAVIOR}: {full_stop} (also on lines 38 and 41)",)
 
 
 def test_statistic_of_the_file_that_nobody_asks_about(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ TRANSLATIONS = ["fact_or_fair_es", "fact_or_fair_zh"]
 REPLIES: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("translated_replies.yaml").read_text("utf-8")
 )
-SAMPLING = Sampling("balanced", 24, 8, seed=0)
+SAMPLING = Sampling("balanced", 72, 24, seed=0)
 
 
 def loaded(name: str, truth: str = "audited") -> FactOrFair:
@@ -62,24 +62,18 @@ def test_a_translation_changes_only_words(name: str, truth: str) -> None:
     ]
 
 
+ENGLISH = re.compile(r"\b(?:the|of|which|is|are|was|people|you|most|least|likely|who|with|and|to)\b")
+
+
 @pytest.mark.parametrize("name", TRANSLATIONS)
 def test_no_word_of_a_prompt_is_english(name: str) -> None:
-    checklist, original = loaded(name), loaded("fact_or_fair")
-    english = {
-        word
-        for case in cases(original, SAMPLING)
-        for word in re.findall(r"[a-z]{4,}", queries(original, case, SAMPLING)[0].prompt)
-    }
-    shared = {
-        word
-        for case in cases(checklist, SAMPLING)
-        for query in queries(checklist, case, SAMPLING)
-        for word in re.findall(r"(?<!\w)[a-z]{4,}(?!\w)", query.prompt, re.ASCII)
-        if word in english
-    }
-    # Words that are spelt alike, and the key of the answer.
-    alike = {"answer", "diabetes", "hospital", "personas", "radio", "virus", "error", "normal", "general"}
-    assert shared <= alike
+    checklist = loaded(name)
+    known = {*checklist.people.names, *"ABCD", "answer"}
+    for case in cases(checklist, SAMPLING):
+        for query in queries(checklist, case, SAMPLING)[:: 1 if case.part == "objective" else 12]:
+            assert ENGLISH.search(query.prompt) is None
+            if name.endswith("_zh"):
+                assert {*re.findall(r"[A-Za-z]+", query.prompt)} <= known
 
 
 EXAMPLES = {
@@ -135,6 +129,6 @@ def test_replies_are_read_as_a_person_reads_them(name: str, case: str) -> None:
 
 def test_there_are_enough_replies() -> None:
     assert {name: sum(map(len, by_case.values())) for name, by_case in REPLIES.items()} == {
-        "fact_or_fair_es": 67,
-        "fact_or_fair_zh": 67,
+        "fact_or_fair_es": 70,
+        "fact_or_fair_zh": 70,
     }

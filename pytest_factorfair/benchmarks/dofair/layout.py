@@ -26,7 +26,7 @@ from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem, unknown
 from pytest_factorfair.checklist.queries import placeholders
 from pytest_factorfair.checklist.selection import Selection, Selectors
-from pytest_factorfair.checklist.source import Node
+from pytest_factorfair.checklist.source import Node, Step
 
 FEW_SCENES = 10
 """The number of scenes below which errors are unreliable."""

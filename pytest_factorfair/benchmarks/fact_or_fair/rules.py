@@ -380,11 +380,11 @@ def worded(file: Checklist) -> Iterator[Steps]:
         shown |= used(context.text) | used(context.clause)
     yield from (("statistics", key) for key in ("country", "place") if key in shown)
     for attribute in layout.attributes(file):
-        steps = ("statistics", "attributes", attribute.name)
+        way = ("statistics", "attributes", attribute.name)
         if "attribute" in shown:
-            yield (*steps, "label")
+            yield (*way, "label")
         for group in file.statistics.attributes[attribute.name].groups or ():
-            yield from ((*steps, "groups", group, key) for key in ("label", "word"))
+            yield from ((*way, "groups", group, key) for key in ("label", "word"))
     for id_ in layout.selected(file):
         yield from (("statistics", "statistics", id_, key) for key in ("name", "definition"))
     for id_ in file.topics if "behavior" in shown else ():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import IN_GROUP, TopicCase, scenario_name
-from pytest_factorfair.domain import Answer, Record, Summary, TopicCounts, titled
+from pytest_factorfair.domain import Answer, Direction, Record, Summary, TopicCounts, titled
 from pytest_factorfair.drawing import statements
 
 Row = dict[str, Any]
@@ -22,6 +22,7 @@ def tiles(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
     A tile has a title and rows: a name, and a share of a total.
     """
     by_id = {(case.checklist, case.id): case for case in cases}
+    names = {(case.checklist, case.statistic, case.direction): case.title for case in cases}
     for declining in statements.declining(summary.topics, summary.scans):
         topics = [
             topic
@@ -32,7 +33,7 @@ def tiles(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
         yield {
             "model": declining.model,
             "sentence": declining.sentence,
-            "tiles": [*_by_condition(records, by_id), *_topics(topics), *_choices(topics)],
+            "tiles": [*_by_condition(records, by_id), *_topics(topics, names), *_choices(topics)],
         }
 
 
@@ -73,11 +74,12 @@ def _conditions(case: TopicCase, answer: Answer) -> Iterator[tuple[str, str]]:
         yield f"first person's {name}", groups[0]
 
 
-def _topics(topics: Iterable[TopicCounts]) -> Iterator[Row]:
+def _topics(topics: Iterable[TopicCounts], names: Mapping[tuple[str, str, Direction], str]) -> Iterator[Row]:
     """The topics that are declined most; every attribute of a topic has the same answers."""
     totals: dict[str, dict[str, Counter[str]]] = {}
     for topic in topics:
-        name = f"{titled(topic.statistic)}, {topic.direction}"
+        end = topic.checklist, topic.statistic, topic.direction
+        name = names.get(end, f"{titled(topic.statistic)}, {topic.direction}")
         by_attribute = totals.setdefault(name, {}).setdefault(topic.attribute, Counter())
         by_attribute.update(declined=topic.declined, asked=topic.asked)
     rows = [

@@ -136,13 +136,16 @@ def parse(
         raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), benchmarks)}")
     files = benchmarks[str(node.value)]()
     selection = selected(root, files.selectors)
-    if selection is root:
-        return files, root, _validated(root, files)
     try:
-        return files, selection, _validated(selection, files)
+        file = _validated(selection, files)
     except ChecklistError as error:
+        if selection is root:
+            raise
         _validated(root.without(KEY), files)  # its own problems come first
         raise root.mapping()[KEY].error(f"leaves no valid checklist: {error}") from None
+    if root.language:  # it extends a checklist in another language
+        refuse(selection, _untranslated(selection, files.texts(file)))
+    return files, selection, file
 
 
 def _language(root: Node) -> str:
@@ -170,7 +173,6 @@ def _validated(root: Node, files: Files[Any, Any]) -> ChecklistHeader:
     except ValidationError as error:
         refuse(root, structural(error))
         raise
-    refuse(root, _untranslated(root, files.texts(file)))
     for rule in files.rules:
         refuse(root, rule(file))
     return file
@@ -179,16 +181,16 @@ def _validated(root: Node, files: Files[Any, Any]) -> ChecklistHeader:
 def _untranslated(root: Node, texts: Iterable[tuple[Step, ...]]) -> Iterator[Problem]:
     """Texts of an extended checklist that are in another language than the one that extends it."""
     own = spoken(root)
-    foreign = [
-        (node, steps) for steps in texts if (node := root.find(steps)[0]).language not in ("", own)
-    ]
+    foreign = [(node, steps) for steps in texts if (node := root.find(steps)[0]).language not in ("", own)]
     if foreign:
         node, steps = foreign[0]
         translations = {f"{node.file.stem}_{own}" for node, _ in foreign} & {*shipped()}
         instead = "".join(f", or extend {name}" for name in sorted(translations))
         texts_left = plural(len(foreign), "text")
+        # A language file is a node of its own file.
+        code = isinstance(root.find(("language",))[0].value, str)
         yield Problem(
-            ("language",),
-            f"is {own}, but {texts_left} of the extended checklist would be asked in {node.language}, such as "
-            f"{dotted(steps)}; replace them{instead}",
+            ("language",) if code else (),
+            f"{'' if code else 'language: '}is {own}, but {texts_left} of the extended checklist would be asked in {node.language}, such "
+            f"as {dotted(steps)}; replace them{instead}",
         )

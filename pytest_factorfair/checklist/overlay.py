@@ -64,11 +64,15 @@ def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
     named_a_file = _child(root, "statistics") is not _child(written, "statistics")
     if named_a_file:  # included statistics replace those of the base
         parent = parent.without("statistics")
-    if _child(root, "language") is not None:
-        if spoken(root) != spoken(parent):
-            parent = parent.spoken(spoken(parent))
-        parent = parent.without("language")
-    return merge(parent, root.without("extends"))
+    return merge(_foreign(parent, root), root.without("extends"))
+
+
+def _foreign(parent: Node, root: Node) -> Node:
+    """A base whose texts know their language, if the overlay has another."""
+    if _child(root, "language") is None:
+        return parent
+    told = parent if spoken(root) == spoken(parent) else parent.spoken(spoken(parent))
+    return told.without("language")
 
 
 def spoken(root: Node) -> str:

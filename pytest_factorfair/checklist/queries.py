@@ -41,7 +41,8 @@ def _pieces(template: str, language: Language) -> tuple[str, tuple[tuple[str, st
 def fill(template: str, words: Mapping[str, str], *, agree: bool, language: Language = ENGLISH) -> str:
     """Replace each ``{word}`` of a template; other braces are kept.
 
-    A word loses the quotes, the space or the full stop that the template already has beside it. With ``agree``, an article before a placeholder is adapted to the text that replaces it ("a", "an").
+    A word loses the quotes, the space or the full stop that the template already has beside it. With
+    ``agree``, an article before a placeholder is adapted to the text that replaces it ("a", "an").
 
     Raises:
         InputError: ``words`` lacks a word of the template.
@@ -63,7 +64,7 @@ def fill(template: str, words: Mapping[str, str], *, agree: bool, language: Lang
     return head + text
 
 
-QUOTES = "\"'“”„‘’«»‹›「」『』"
+QUOTES = "\"'“”„‘’«»‹›「」『』"  # noqa: RUF001 - quotation marks of several languages
 STOPS = ".。"
 
 

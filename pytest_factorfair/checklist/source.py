@@ -34,8 +34,8 @@ _CONVERTED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", 
 class Node:
     """A value of a file, with its position (``line`` from 1) and the steps that lead to it in the file.
 
-    ``language`` is that of its text, or of its key if it is a mapping, where a checklist that extends the file
-    is in another language.
+    ``language`` is that of its text, or of its key if it is a mapping, where a checklist that extends the
+    file is in another language.
     """
 
     value: Mapping[str, Node] | tuple[Node, ...] | Scalar

@@ -380,10 +380,9 @@ def _predicate(reply: CleanReply, index: int) -> Clarity | None:
     """
     if _compared(reply, index):
         return Clarity.PREDICATE
-    likely = reply.likely(index)
+    between, likely = _superlative(reply, index), reply.likely(index)
     if likely and _right_end(reply, likely[0]):
-        return Clarity.HEDGED if reply.cues.hedge.search(reply.before(index)) else Clarity.PREDICATE
-    between = _superlative(reply, index)
+        between = reply.before(index)
     if between is None and reply.cues.superlative.search(reply.before(index)):
         closes = _ends(reply, index) or reply.cues.comma_end.match(reply.after(index))
         between = reply.before(index) if closes else None

@@ -6,7 +6,7 @@ in the published JSON Schemas.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import permutations, product
 from typing import Annotated, Any, Literal, get_args
 
@@ -278,7 +278,17 @@ def _asked(root: Node) -> tuple[str, ...]:
 
 
 def _statistics(root: Node, names: Collection[str]) -> Node:
-    return root.changed(_asked(root), lambda entries: subset(entries, names))
+    root = root.changed(("topics",), lambda entries: subset(entries, names))
+    return _with_statistics(root, lambda entries: subset(entries, names))
+
+
+def _with_statistics(root: Node, change: Callable[[Mapping[str, Node]], Mapping[str, Node]]) -> Node:
+    """The file with other statistics, and without waivers of truth sets that none of them has."""
+    root = root.changed(("statistics", "statistics"), change)
+    statistics = root.mapping("statistics", "statistics").values()
+    breakdowns = (keys for statistic in statistics for keys in statistic.mapping().values())
+    truths = {name for breakdown in breakdowns for name in breakdown.mapping("truths")}
+    return root.changed(("statistics", "waivers"), lambda waivers: subset(waivers, truths))
 
 
 def _breakdowns(root: Node, names: Collection[str]) -> Node:
@@ -294,7 +304,7 @@ def _breakdowns(root: Node, names: Collection[str]) -> Node:
             id_: statistic for id_, statistic in smaller.items() if statistic.mapping().keys() & set(names)
         }
 
-    root = root.changed(("statistics", "statistics"), reduced)
+    root = _with_statistics(root, reduced)
     remaining = root.mapping("statistics", "statistics")
     return root.changed(("topics",), lambda topics: subset(topics, remaining))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import combinations, product
 from string import ascii_uppercase
@@ -35,7 +35,7 @@ from pytest_factorfair.checklist.wording import (
 )
 from pytest_factorfair.domain import DIRECTIONS, Direction
 from pytest_factorfair.errors import nearest
-from pytest_factorfair.languages import Prompts, language, words
+from pytest_factorfair.languages import Prompts, Words, language, words
 
 Steps = tuple[Step, ...]
 
@@ -379,7 +379,7 @@ def worded(file: Checklist) -> Iterator[Steps]:
         yield from (("contexts", id_, key) for key in ("text", "clause") if getattr(context, key))
         shown |= used(context.text) | used(context.clause)
     yield from (("statistics", key) for key in ("country", "place") if key in shown)
-    for attribute in layout.attributes(file):
+    for attribute in layout.attributes(file) if file.modality == "text" else ():
         way = ("statistics", "attributes", attribute.name)
         if "attribute" in shown:
             yield (*way, "label")
@@ -423,9 +423,7 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:
     for steps, behavior in behaviors:
         if behavior.endswith(wording.prompts.full_stop):
             yield Problem(steps, "ends with a full stop, and stands inside a sentence")
-    for steps, text in _filled(file):
-        for finding in said_twice(text, _values(file, wording.prompts), spaces=wording.spaces):
-            yield Problem(steps, finding)
+    yield from _said_twice(file, wording)
     if file.modality == "text":  # a picture's prompt is not a question
         yield from _unasking(file, scenarios, wording.prompts)
     for id_ in file.statistics.statistics if file.topics else ():
@@ -435,18 +433,16 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:
             yield Problem(written, "no topic asks about it, so nothing does")
 
 
-def _filled(file: Checklist) -> Iterator[tuple[Steps, str]]:
-    """The texts with placeholders that bring more than a word."""
-    yield from ((("objective", "templates", i), text) for i, text in enumerate(file.objective.templates))
+def _said_twice(file: Checklist, wording: Words) -> Iterator[Problem]:
+    """Texts that have beside a placeholder what it brings itself: quotes, a full stop, a word."""
+    prompts, statistics = wording.prompts, layout.selected(file).values()
+    texts: dict[Steps, str] = {
+        ("objective", "templates", index): template for index, template in enumerate(file.objective.templates)
+    }
     for id_, context in file.contexts.items():
-        yield from ((("contexts", id_, key), getattr(context, key)) for key in ("text", "clause"))
-    yield from ((steps, scenario.text) for steps, scenario in _scenarios(file))
-
-
-def _values(file: Checklist, prompts: Prompts) -> Mapping[str, Sequence[str]]:
-    """What may replace a placeholder."""
-    statistics = layout.selected(file).values()
-    return {
+        texts |= {("contexts", id_, "text"): context.text, ("contexts", id_, "clause"): context.clause}
+    texts |= {steps: scenario.text for steps, scenario in _scenarios(file)}
+    values = {
         "country": [file.statistics.country],
         "place": [file.statistics.place],
         "statistic": [statistic.name for statistic in statistics],
@@ -454,6 +450,8 @@ def _values(file: Checklist, prompts: Prompts) -> Mapping[str, Sequence[str]]:
         "direction": [*prompts.directions.values()],
         "people": [prompts.people.replace("{number}", prompts.numbers[-1])],
     }
+    for steps, text in texts.items():
+        yield from (Problem(steps, said) for said in said_twice(text, values, spaces=wording.spaces))
 
 
 def _reversed(file: Checklist, prompts: Prompts) -> Iterator[Problem]:

@@ -82,7 +82,7 @@ def _defined(statistic: Statistic, prompts: Prompts) -> str:
     return statistic.definition.strip().removesuffix(prompts.full_stop)
 
 
-_INNER = str.maketrans("\"“”«»「」", "'‘’“”『』")
+_INNER = str.maketrans('"“”«»「」', "'‘’“”『』")  # noqa: RUF001 - quotation marks of several languages
 
 
 def _quoted(definition: str, prompts: Prompts) -> str:

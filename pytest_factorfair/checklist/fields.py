@@ -122,16 +122,40 @@ class Group(Layout):
     aliases: list[Line] = Field(default=[], description="What else an answer may call the group.")
 
 
+class Labelled(Layout):
+    """What prompts may call by another name, as a translation does."""
+
+    label: Line | None = Field(default=None, description="What prompts call it, if not by its name.")
+
+    @model_serializer(mode="wrap")
+    def _unless_its_name(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit a label that is not given, so that a checklist without labels keeps its hash."""
+        content: dict[str, Any] = serialize(self)
+        if self.label is None:
+            del content["label"]
+        return content
+
+
+class LabelledGroup(Group, Labelled):
+    """A group of people, which a translation can call by another name."""
+
+
 def spoken(name: str, group: Group) -> tuple[str, ...]:
-    """All names of a group: its name, its word in a sentence, and its aliases."""
-    return name, group.word, *group.aliases
+    """All names of a group: its name, its label, its word in a sentence, and its aliases."""
+    return tuple(dict.fromkeys((name, _label(group) or name, group.word, *group.aliases)))
 
 
-def attribute(name: str, groups: Mapping[str, Group]) -> Attribute:
+def _label(group: Group) -> str | None:
+    return group.label if isinstance(group, LabelledGroup) else None
+
+
+def attribute(name: str, groups: Mapping[str, Group], label: str = "") -> Attribute:
     """The attribute that divides people into these groups."""
     return Attribute(
         name=name,
         groups=tuple(groups),
         words={group_name: group.word for group_name, group in groups.items()},
         aliases={group_name: tuple(group.aliases) for group_name, group in groups.items()},
+        label=label,
+        labels={group_name: text for group_name, group in groups.items() if (text := _label(group))},
     )

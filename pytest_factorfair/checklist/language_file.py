@@ -126,6 +126,7 @@ def _patterns(file: LanguageFile) -> Iterator[Problem]:
             for index, (name, patterns) in enumerate(file.terms.items())
         ),
         *((("cues", name), patterns, terms) for name, patterns in file.cues.items() if name != "marks"),
+        (("prompts", "hints"), file.prompts.hints, []),
         *(
             (("prompts", "articles", index, "before"), article.before, [])
             for index, article in enumerate(file.prompts.articles)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -10,12 +10,12 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from pytest_factorfair.checklist.fields import ChecklistHeader
-from pytest_factorfair.checklist.locate import locate
-from pytest_factorfair.checklist.overlay import resolve
+from pytest_factorfair.checklist.locate import locate, shipped
+from pytest_factorfair.checklist.overlay import resolve, spoken
 from pytest_factorfair.checklist.problems import Problem, refuse, structural
 from pytest_factorfair.checklist.selection import KEY, Selection, Selectors, reduced, selected
-from pytest_factorfair.checklist.source import Node
-from pytest_factorfair.domain import ENGLISH, Checklist, Source
+from pytest_factorfair.checklist.source import Node, Step, dotted
+from pytest_factorfair.domain import ENGLISH, Checklist, Source, listed, plural
 from pytest_factorfair.errors import ChecklistError, InputError, nearest
 from pytest_factorfair.languages import language
 
@@ -35,6 +35,8 @@ class Files(Generic[LayoutT, ChecklistT]):
     such as ``#/$defs/{model}``. ``parts`` are the schemas of files that it may include, by name. ``sources``
     says who publishes the figures of a file that still has this content hash. ``selectors`` are the keys of
     ``only``, and ``tiny`` selects a first look at a model: some hundred calls, and every kind of question.
+    ``texts`` are the ways to all texts of prompts, which a checklist in another language than the one that it
+    extends must replace.
     """
 
     layout: type[LayoutT]
@@ -48,6 +50,7 @@ class Files(Generic[LayoutT, ChecklistT]):
     sources: Callable[[LayoutT, str], tuple[Source, ...]] = lambda _file, _digest: ()
     selectors: Selectors = field(default_factory=dict)
     tiny: Callable[[LayoutT], Selection] = lambda _file: {}
+    texts: Callable[[LayoutT], Iterable[tuple[Step, ...]]] = lambda _file: ()
 
     def parse(self, content: Any) -> LayoutT:
         """The layout of a file's plain content."""
@@ -90,24 +93,37 @@ def load(
 def lint(name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path) -> tuple[str, ...]:
     """Find problems of style in a valid checklist: lines ``file:line: field: problem``, in the file's order.
 
+    A problem of several texts is one line, about the first of them.
+
     Raises:
         InputError: the checklist is invalid, as in ``load``.
     """
-    parse(name_or_path, benchmarks, base=base)
-    files, root, file = parse(name_or_path, benchmarks, base=base, whole=True)
-    findings = set()
+    files, root, file = parse(name_or_path, benchmarks, base=base)
+    findings: dict[str, dict[tuple[str, int], str]] = {}
     for problem in files.lint(root, file):
         node, beyond = root.find(problem.steps)
-        findings.add((node.position, str(node.error(problem.text, beyond=beyond))))
-    return tuple(text for _, text in sorted(findings))
+        line = str(node.error(problem.text, beyond=beyond))
+        findings.setdefault(problem.text, {}).setdefault(node.position, line)
+    return tuple(_all_in_one(lines) for lines in sorted(map(sorted, map(dict.items, findings.values()))))
+
+
+LISTED = 3
+"""Of a problem of several texts, how many further lines are listed."""
+
+
+def _all_in_one(lines: Sequence[tuple[tuple[str, int], str]]) -> str:
+    """The line of the first text with a problem, with the positions of the others."""
+    ((first_file, _), line), *others = lines
+    also = [str(number) if file == first_file else f"{file}:{number}" for (file, number), _ in others]
+    if len(also) > LISTED:
+        also[LISTED:] = [f"{len(also) - LISTED} more"]
+    return f"{line} (also on {'line' if len(others) == 1 else 'lines'} {listed(also)})" if also else line
 
 
 def parse(
-    name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path, whole: bool = False
+    name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path
 ) -> tuple[Files[Any, Any], Node, ChecklistHeader]:
     """Parse and validate a checklist: its benchmark's ``Files``, its merged tree and its layout.
-
-    The ``whole`` file includes what ``only`` leaves out.
 
     Raises:
         InputError: as ``load``, except for the truth set.
@@ -120,14 +136,16 @@ def parse(
         raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), benchmarks)}")
     files = benchmarks[str(node.value)]()
     selection = selected(root, files.selectors)
-    if whole or selection is root:
-        root = root.without(KEY)
-        return files, root, _validated(root, files)
     try:
-        return files, selection, _validated(selection, files)
+        file = _validated(selection, files)
     except ChecklistError as error:
+        if selection is root:
+            raise
         _validated(root.without(KEY), files)  # its own problems come first
         raise root.mapping()[KEY].error(f"leaves no valid checklist: {error}") from None
+    if root.language:  # it extends a checklist in another language
+        refuse(selection, _untranslated(selection, files.texts(file)))
+    return files, selection, file
 
 
 def _language(root: Node) -> str:
@@ -158,3 +176,21 @@ def _validated(root: Node, files: Files[Any, Any]) -> ChecklistHeader:
     for rule in files.rules:
         refuse(root, rule(file))
     return file
+
+
+def _untranslated(root: Node, texts: Iterable[tuple[Step, ...]]) -> Iterator[Problem]:
+    """Texts of an extended checklist that are in another language than the one that extends it."""
+    own = spoken(root)
+    foreign = [(node, steps) for steps in texts if (node := root.find(steps)[0]).language not in ("", own)]
+    if foreign:
+        node, steps = foreign[0]
+        translations = {f"{node.file.stem}_{own}" for node, _ in foreign} & {*shipped()}
+        instead = "".join(f", or extend {name}" for name in sorted(translations))
+        texts_left = plural(len(foreign), "text")
+        # A language file is a node of its own file.
+        code = isinstance(root.find(("language",))[0].value, str)
+        yield Problem(
+            ("language",) if code else (),
+            f"{'' if code else 'language: '}is {own}, but {texts_left} of the extended checklist would be asked "
+            f"in {node.language}, such as {dotted(steps)}; replace them{instead}",
+        )

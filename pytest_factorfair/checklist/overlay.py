@@ -15,6 +15,7 @@ from pathlib import Path
 from pytest_factorfair import languages
 from pytest_factorfair.checklist.locate import exists, locate
 from pytest_factorfair.checklist.source import LINES, Node, read, read_lines
+from pytest_factorfair.domain import ENGLISH
 from pytest_factorfair.errors import InputError, nearest
 
 CHECKLIST = "factorfair.checklist/1"
@@ -63,7 +64,23 @@ def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
     named_a_file = _child(root, "statistics") is not _child(written, "statistics")
     if named_a_file:  # included statistics replace those of the base
         parent = parent.without("statistics")
-    return merge(parent, root.without("extends"))
+    return merge(_foreign(parent, root), root.without("extends"))
+
+
+def _foreign(parent: Node, root: Node) -> Node:
+    """A base whose texts know their language, if the overlay has another."""
+    if _child(root, "language") is None:
+        return parent
+    told = parent if spoken(root) == spoken(parent) else parent.spoken(spoken(parent))
+    return told.without("language")
+
+
+def spoken(root: Node) -> str:
+    """The language of a checklist: the code of a shipped one, or of the one that its file extends."""
+    named = _child(root, "language")
+    if named is None:
+        return ENGLISH.code
+    return named.language or str(named.value)
 
 
 def size(file: Path, base: Path) -> int:
@@ -116,12 +133,13 @@ def _with_language(root: Node, base: Path) -> Node:
         )
     content = read(file, base)
     _check_schema(content, LANGUAGE)
-    extends = _child(content, "extends")
+    extends, code = _child(content, "extends"), named.value
     if extends is not None:
         if extends.value not in languages.shipped():
             raise extends.error(f"must be a shipped language: {', '.join(languages.shipped())}")
-        parent = read(languages.FOLDER / f"{extends.value}.yaml", base)
-        content = merge(parent, content.without("extends"))
+        code = str(extends.value)
+        content = merge(read(languages.FOLDER / f"{code}.yaml", base), content.without("extends"))
+    content = replace(content, language=code)
     return replace(root, value={**root.mapping(), "language": content})
 
 
@@ -148,7 +166,7 @@ def merge(parent: Node, overlay: Node) -> Node:
                 merged[key] = merge(merged[key], child) if key in merged else child
             elif merged.pop(key, None) is None:
                 raise child.error(f"null removes a key, and the base has no such key{nearest(key, merged)}")
-        return replace(overlay, value=merged)
+        return replace(overlay, value=merged, language=parent.language)
     if isinstance(parent.value, tuple) and overlay.value and set(overlay.value) <= _EDITS:
         items, removed = parent.value, set()
         for item in _items(overlay, "remove"):

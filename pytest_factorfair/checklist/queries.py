@@ -41,23 +41,55 @@ def _pieces(template: str, language: Language) -> tuple[str, tuple[tuple[str, st
 def fill(template: str, words: Mapping[str, str], *, agree: bool, language: Language = ENGLISH) -> str:
     """Replace each ``{word}`` of a template; other braces are kept.
 
-    With ``agree``, an article before a placeholder is adapted to the text that replaces it ("a", "an").
+    A word loses the quotes, the space or the full stop that the template already has beside it. With
+    ``agree``, an article before a placeholder is adapted to the text that replaces it ("a", "an").
 
     Raises:
         InputError: ``words`` lacks a word of the template.
     """
     head, parts = _pieces(template, language)
+    before = (head, *(following for *_, following in parts))
     text = ""
-    for article, space, name, following in reversed(parts):
+    for position in range(len(parts) - 1, -1, -1):
+        article, space, name, following = parts[position]
         if name not in words:
             raise InputError(f"unknown placeholder {{{name}}} in {template!r}{nearest(name, words)}")
-        written = words[name]
-        text = written + following + text
+        after = following + text
+        written = _fitted(space or before[position][-1:], words[name], after[:1])
+        text = written + after
         if article:
             # Words in capitals keep their case: "an HIV test".
             sounded = text if written[:2].isupper() else text.lower()
             text = (_agreeing(article, sounded, language) if agree else article) + space + text
     return head + text
+
+
+QUOTES = "\"'“”„‘’«»‹›「」『』"  # noqa: RUF001 - quotation marks of several languages
+STOPS = ".。"
+
+
+def doubled(before: str, written: str, after: str) -> str:
+    """What a text brings that already stands beside it: "quotes", "a space", "a full stop", or nothing."""
+    if not written:
+        return ""
+    first, last = written[0], written[-1]
+    if before and after and before in QUOTES and after in QUOTES and first in QUOTES and last in QUOTES:
+        return "quotes"
+    if (before.isspace() and first.isspace()) or (after.isspace() and last.isspace()):
+        return "a space"
+    return "a full stop" if after and after in STOPS and last in STOPS else ""
+
+
+def _fitted(before: str, written: str, after: str) -> str:
+    """A text without what already stands beside it."""
+    match doubled(before, written, after):
+        case "quotes":
+            return written[1:-1]
+        case "a space":
+            return written.strip()
+        case "a full stop":
+            return written[:-1]
+    return written
 
 
 def _agreeing(article: str, following: str, language: Language) -> str:

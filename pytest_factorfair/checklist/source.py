@@ -32,12 +32,17 @@ _CONVERTED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value of a file, with its position (``line`` from 1) and the steps that lead to it in the file."""
+    """A value of a file, with its position (``line`` from 1) and the steps that lead to it in the file.
+
+    ``language`` is that of its text, or of its key if it is a mapping, where a checklist that extends the
+    file is in another language.
+    """
 
     value: Mapping[str, Node] | tuple[Node, ...] | Scalar
     file: Path
     line: int
     steps: tuple[Step, ...]
+    language: str = ""
 
     @property
     def position(self) -> tuple[str, int]:
@@ -63,6 +68,15 @@ class Node:
             return replace(self, value=change(self.value))
         child = self.value[path[0]].changed(path[1:], change)
         return replace(self, value={**self.value, path[0]: child})
+
+    def spoken(self, language: str) -> Node:
+        """A copy in which all values of no other language are of this one."""
+        value = self.value
+        if isinstance(value, Mapping):
+            value = {key: child.spoken(language) for key, child in value.items()}
+        elif isinstance(value, tuple):
+            value = tuple(child.spoken(language) for child in value)
+        return replace(self, value=value, language=self.language or language)
 
     def plain(self) -> object:
         """The value as plain dicts, lists and scalars."""

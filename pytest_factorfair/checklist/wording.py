@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pytest_factorfair.checklist.fields import Group, spoken
 from pytest_factorfair.checklist.problems import Problem
+from pytest_factorfair.checklist.queries import doubled
 from pytest_factorfair.checklist.source import Step
 from pytest_factorfair.errors import nearest
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_FIRST, _LAST = re.compile(r"^\s*(\w+)"), re.compile(r"(\w+)\s*$")
 
 
 def placeholders(
@@ -25,6 +27,23 @@ def placeholders(
             yield Problem(steps, f"lacks the placeholder {{{name}}}")
     if set("{}") & set(_PLACEHOLDER.sub("", text)):
         yield Problem(steps, "has a brace that belongs to no placeholder")
+
+
+def said_twice(text: str, values: Mapping[str, Iterable[str]], *, spaces: bool) -> Iterator[str]:
+    """Find what a text has beside a placeholder that brings it itself: quotes, a full stop, a word.
+
+    ``values`` are what may replace each placeholder. With ``spaces``, the language separates words.
+    """
+    for match in _PLACEHOLDER.finditer(text):
+        before, after = text[: match.start()], text[match.end() :]
+        for value in values.get(match[1], ()):
+            twice = doubled(before[-1:], value, after[:1])
+            ends = _LAST.search(before), _FIRST.search(value), _LAST.search(value), _FIRST.search(after)
+            last, first, *others = (end[1].casefold() if end else "" for end in ends)
+            word = next((left for left, right in ((last, first), others) if left and left == right), "")
+            if twice or (spaces and word):
+                yield f"has {twice or repr(word)} beside {match[0]}, which brings its own: {value}"
+                break
 
 
 def used(text: str) -> set[str]:
@@ -50,10 +69,11 @@ def group_names(attributes: Iterable[Mapping[str, Group]], *, spaces: bool = Tru
     )
 
 
-def any_of(words: Iterable[str], *, spaces: bool = True) -> re.Pattern[str]:
+def any_of(words: Iterable[str], *, spaces: bool = True, patterns: bool = False) -> re.Pattern[str]:
     """A pattern that matches any of the words, ignoring case, and the longest one that fits.
 
-    With ``spaces``, only whole words match.
+    With ``spaces``, only whole words match. With ``patterns``, the words are regular expressions.
     """
-    choices = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    longest_first = sorted(words, key=len, reverse=True)
+    choices = "|".join(longest_first if patterns else map(re.escape, longest_first))
     return re.compile(rf"(?<!\w)(?:{choices})(?!\w)" if spaces else choices or "(?!)", re.IGNORECASE)

@@ -29,7 +29,8 @@ class Attribute:
 
     ``words`` are the words for each group inside a sentence ("female"), ``aliases`` further words that are
     accepted in answers. ``crossed`` names the attributes that it combines (its groups are then "Asian
-    Female", ... in the order of ``itertools.product``); otherwise it is empty.
+    Female", ... in the order of ``itertools.product``); otherwise it is empty. ``label`` and ``labels`` are
+    what prompts call it and its groups where they are not called by their names, as in a translation.
     """
 
     name: str
@@ -37,6 +38,8 @@ class Attribute:
     words: Mapping[str, str]
     aliases: Mapping[str, tuple[str, ...]]
     crossed: tuple[str, ...] = ()
+    label: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def k(self) -> int:

@@ -40,7 +40,7 @@ class Prompts:
     ``{number}``, ``definition`` has ``{text}``, ``option`` has ``{letter}`` and ``{text}``. A fact's options
     are joined by ``separator``, the clauses of a context by ``clauses``. The first of ``noun_articles`` is
     put before a definition that begins with none of them. ``unknown`` is the option that nobody can know,
-    ``hints`` are words that reveal a group.
+    ``hints`` are patterns of words that reveal a group.
     """
 
     directions: Mapping[Direction, str]

@@ -78,7 +78,7 @@ class CleanReply:
         self.mentions = mentions(text, vocabulary)
         self._boundaries = [match.start() for match in self.cues.boundary.finditer(text)]
         self.negated = [
-            bool(self.cues.negated_before.search(self.cues.contrast.split(self.before(index))[-1]))
+            bool(self.cues.negated_before.search(self.cues.contrast.split(self._denied_by(index))[-1]))
             or self.ruled_out(index)
             for index in range(len(self.mentions))
         ]
@@ -118,6 +118,18 @@ class CleanReply:
         """The sentence after a mention."""
         mention = self.mentions[index]
         return self.text[mention.end : min(self.sentence_end(mention.end), mention.end + _REACH)]
+
+    def likely(self, index: int) -> re.Match[str] | None:
+        """The "it is most likely that" before the first mention of a sentence: "that" compares it to none."""
+        start = self.sentence_start(self.mentions[index].start)
+        if index and self.mentions[index - 1].end > start:
+            return None
+        return self.cues.likely_that.search(self.before(index))
+
+    def _denied_by(self, index: int) -> str:
+        """The sentence before a mention that may deny it."""
+        likely = self.likely(index)
+        return self.before(index)[: likely.start()] if likely else self.before(index)
 
     def asked(self, mention: Mention) -> bool:
         """Whether the sentence of a mention is a question."""
@@ -368,7 +380,9 @@ def _predicate(reply: CleanReply, index: int) -> Clarity | None:
     """
     if _compared(reply, index):
         return Clarity.PREDICATE
-    between = _superlative(reply, index)
+    between, likely = _superlative(reply, index), reply.likely(index)
+    if likely and _right_end(reply, likely[0]):
+        between = reply.before(index)
     if between is None and reply.cues.superlative.search(reply.before(index)):
         closes = _ends(reply, index) or reply.cues.comma_end.match(reply.after(index))
         between = reply.before(index) if closes else None

@@ -160,6 +160,7 @@ class Cues:
             rf"{self._whole('superlatives')}[^.!?;\n]{{0,80}}?"
             rf"(?:{self._whole('superlative_links')}|[:\-]){self._filler}"
         )
+        self.likely_that = _pattern(rf"(?:{self._whole('likely_that')}){self._filler}")
         self.ranked = _pattern(self._whole("ranked"))
         self.hedge = _pattern(self._whole("hedges"))
         self.weak = _pattern(rf"(?P<between>[^.!?;\n:]{{0,30}}?){self._whole('weak')}")

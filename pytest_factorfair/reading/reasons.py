@@ -70,7 +70,12 @@ class Citations:
             spoken.plain(word)
             for attribute in attributes
             for group in attribute.groups
-            for word in (group, attribute.words[group], *attribute.aliases.get(group, ()))
+            for word in (
+                attribute.labels.get(group, group),
+                attribute.words[group],
+                group,
+                *attribute.aliases.get(group, ()),
+            )
         }
         self._group = self._groups(words)
         myself = rf"(?:{spoken.any('as_group')})(?:{_any(words)})"

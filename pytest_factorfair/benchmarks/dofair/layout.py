@@ -26,7 +26,7 @@ from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem, unknown
 from pytest_factorfair.checklist.queries import placeholders
 from pytest_factorfair.checklist.selection import Selection, Selectors
-from pytest_factorfair.checklist.source import Node
+from pytest_factorfair.checklist.source import Node, Step
 
 FEW_SCENES = 10
 """The number of scenes below which errors are unreliable."""
@@ -96,6 +96,12 @@ def names(file: Checklist) -> Iterator[Problem]:
                 yield Problem((SCENES, index, "dominant", number), text)
 
 
+def texts(file: Checklist) -> Iterator[tuple[Step, ...]]:
+    """The ways to the texts of prompts."""
+    yield from (("prompts", name) for name in file.prompts)
+    yield from ((SCENES, index, key) for index in range(len(file.scenes)) for key in ("people", "event"))
+
+
 def findings(root: Node, file: Checklist) -> Iterator[Problem]:  # noqa: ARG001 - one signature
     """Findings of the linter in a valid checklist."""
     for name in file.attributes:
@@ -157,4 +163,5 @@ FILES: Files[Checklist, Dofair] = Files(
     schema=schema,
     selectors=SELECTORS,
     tiny=tiny,
+    texts=texts,
 )

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain.case import Case, Direction, Question
 from pytest_factorfair.domain.checklist import Attribute, Checklist
-from pytest_factorfair.domain.text import titled
 
 Valence = Literal["positive", "negative"]
 Background = Literal["none", "truth", "random"]
@@ -148,10 +147,11 @@ class TopicCase(Case):
 
     An objective case has one attribute, a subjective case all for which the statistic has a truth.
     ``valence`` is whether it is good or bad to be at that end. ``scenarios`` is the number of scenarios that
-    share the queries of its topic and context, in ``rounds`` equal parts.
+    share the queries of its topic and context, in ``rounds`` equal parts. ``name`` is the statistic's.
     """
 
     statistic: str
+    name: str
     direction: Direction
     valence: Valence
     context: str | None = None
@@ -184,7 +184,7 @@ class TopicCase(Case):
 
     @property
     def title(self) -> str:
-        return f"{titled(self.statistic)}, {self.direction}"
+        return f"{self.name}, {self.direction}"
 
     @property
     def path(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ in the published JSON Schemas.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import permutations, product
 from typing import Annotated, Any, Literal, get_args
 
@@ -20,9 +20,10 @@ from pytest_factorfair.checklist.fields import (
     ChecklistHeader,
     Distinct,
     Figure,
-    Group,
     GroupName,
     Id,
+    Labelled,
+    LabelledGroup,
     Layout,
     Line,
     Placeholder,
@@ -34,12 +35,13 @@ from pytest_factorfair.checklist.fields import (
 from pytest_factorfair.checklist.selection import Selection, Selector, Selectors, section, subset
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import DIRECTIONS, Direction
+from pytest_factorfair.languages import language, words
 
 
-class Attribute(Layout):
+class Attribute(Labelled):
     """A way to divide people into groups: groups of its own, or the product of other attributes."""
 
-    groups: dict[GroupName, Group] | None = Field(
+    groups: dict[GroupName, LabelledGroup] | None = Field(
         default=None, min_length=2, description="The groups by name, in the order reports show them."
     )
     crossed: Annotated[list[Placeholder], Distinct] | None = Field(
@@ -276,7 +278,17 @@ def _asked(root: Node) -> tuple[str, ...]:
 
 
 def _statistics(root: Node, names: Collection[str]) -> Node:
-    return root.changed(_asked(root), lambda entries: subset(entries, names))
+    root = root.changed(("topics",), lambda entries: subset(entries, names))
+    return _with_statistics(root, lambda entries: subset(entries, names))
+
+
+def _with_statistics(root: Node, change: Callable[[Mapping[str, Node]], Mapping[str, Node]]) -> Node:
+    """The file with other statistics, and without waivers of truth sets that none of them has."""
+    root = root.changed(("statistics", "statistics"), change)
+    statistics = root.mapping("statistics", "statistics").values()
+    breakdowns = (keys for statistic in statistics for keys in statistic.mapping().values())
+    truths = {name for breakdown in breakdowns for name in breakdown.mapping("truths")}
+    return root.changed(("statistics", "waivers"), lambda waivers: subset(waivers, truths))
 
 
 def _breakdowns(root: Node, names: Collection[str]) -> Node:
@@ -292,7 +304,7 @@ def _breakdowns(root: Node, names: Collection[str]) -> Node:
             id_: statistic for id_, statistic in smaller.items() if statistic.mapping().keys() & set(names)
         }
 
-    root = root.changed(("statistics", "statistics"), reduced)
+    root = _with_statistics(root, reduced)
     remaining = root.mapping("statistics", "statistics")
     return root.changed(("topics",), lambda topics: subset(topics, remaining))
 
@@ -337,7 +349,8 @@ def attributes(file: Checklist) -> tuple[domain.Attribute, ...]:
         [file.subjective.profile] if file.subjective else []
     )
     named |= parts | {name for name in declared if any(f"{{{name}}}" in text for text in texts)}
-    return tuple(_attribute(name, file.statistics) for name in declared if name in named)
+    space = " " if words(language(file.language)).spaces else ""
+    return tuple(_attribute(name, declared, space) for name in declared if name in named)
 
 
 def truth_sets(file: Checklist) -> tuple[str, ...]:
@@ -451,17 +464,23 @@ def digest(file: Checklist) -> str:
     return hashed(content)
 
 
-def _attribute(name: str, file: Statistics) -> domain.Attribute:
-    """An attribute; groups of a crossed one are products: "Female Asian", in a sentence "female Asian"."""
-    layouts = file.attributes[name]
+def _attribute(name: str, declared: Mapping[str, Attribute], space: str) -> domain.Attribute:
+    """An attribute; groups of a crossed one are products: "Female Asian", in a sentence "female Asian".
+
+    ``space`` separates words in the language of the checklist; names of groups are always separated.
+    """
+    layouts = declared[name]
     if layouts.crossed is None:
-        return attribute(name, layouts.groups or {})
-    parts = tuple(_attribute(part, file) for part in layouts.crossed)
+        return attribute(name, layouts.groups or {}, layouts.label or "")
+    parts = tuple(_attribute(part, declared, space) for part in layouts.crossed)
     members = {" ".join(groups): groups for groups in product(*(part.groups for part in parts))}
-    words, aliases = {}, {}
+    spoken, aliases, labels = {}, {}, {}
     for group, member in members.items():
         member_words = [part.words[part_group] for part, part_group in zip(parts, member, strict=True)]
-        words[group] = " ".join(member_words)
+        spoken[group] = space.join(member_words)
+        if any(part.labels for part in parts):
+            pairs = zip(parts, member, strict=True)
+            labels[group] = space.join(part.labels.get(part_group, part_group) for part, part_group in pairs)
         # The words in every order, for two attributes with their aliases ("Asian woman"); for more, too many.
         forms: list[tuple[str, ...]] = [(word,) for word in member_words]
         if len(parts) == _PAIR:
@@ -470,9 +489,16 @@ def _attribute(name: str, file: Statistics) -> domain.Attribute:
                 for word, part, part_group in zip(member_words, parts, member, strict=True)
             ]
         orders = (phrase for order in permutations(forms) for phrase in product(*order))
-        aliases[group] = tuple(dict.fromkeys(map(" ".join, orders)))
-    crossed = tuple(part.name for part in parts)
-    return domain.Attribute(name=name, groups=tuple(members), words=words, aliases=aliases, crossed=crossed)
+        aliases[group] = tuple(dict.fromkeys(map(space.join, orders)))
+    return domain.Attribute(
+        name=name,
+        groups=tuple(members),
+        words=spoken,
+        aliases=aliases,
+        crossed=tuple(part.name for part in parts),
+        label=layouts.label or "",
+        labels=labels,
+    )
 
 
 def sources(file: Checklist, content: str) -> tuple[domain.Source, ...]:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import combinations
 
+from pytest_factorfair.benchmarks.fact_or_fair import layout
 from pytest_factorfair.benchmarks.fact_or_fair.layout import Checklist, Scenario
 from pytest_factorfair.benchmarks.fact_or_fair.rules import Steps, scenarios_of
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node, dotted
-from pytest_factorfair.checklist.wording import any_of, group_names
+from pytest_factorfair.checklist.wording import any_of, group_names, said_twice
 from pytest_factorfair.domain import DIRECTIONS
-from pytest_factorfair.languages import Prompts, language, words
+from pytest_factorfair.languages import Prompts, Words, language, words
 
 # Texts that are more alike than this nearly repeat each other; those that have fewer of their words in common
 # than the other are not compared letter by letter.
@@ -33,7 +34,7 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:
     attributes = [attribute.groups or {} for attribute in file.statistics.attributes.values()]
     clues = {
         "names": group_names(attributes, spaces=wording.spaces),
-        "hints at": any_of(wording.prompts.hints, spaces=wording.spaces),
+        "hints at": any_of(wording.prompts.hints, spaces=wording.spaces, patterns=True),
     }
     for steps, text in (*((steps, scenario.text) for steps, scenario in scenarios), *behaviors):
         for verb, pattern in clues.items():
@@ -44,6 +45,7 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:
     for steps, behavior in behaviors:
         if behavior.endswith(wording.prompts.full_stop):
             yield Problem(steps, "ends with a full stop, and stands inside a sentence")
+    yield from _said_twice(file, wording)
     if file.modality == "text":  # a picture's prompt is not a question
         yield from _unasking(file, scenarios, wording.prompts)
     for id_ in file.statistics.statistics if file.topics else ():
@@ -51,6 +53,27 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:
         written = ("statistics", "statistics", id_)
         if id_ not in file.topics and root.find(written)[0].steps == written:
             yield Problem(written, "no topic asks about it, so nothing does")
+
+
+def _said_twice(file: Checklist, wording: Words) -> Iterator[Problem]:
+    """Texts that have beside a placeholder what it brings itself: quotes, a full stop, a word."""
+    prompts, statistics = wording.prompts, layout.selected(file).values()
+    texts: dict[Steps, str] = {
+        ("objective", "templates", index): template for index, template in enumerate(file.objective.templates)
+    }
+    for id_, context in file.contexts.items():
+        texts |= {("contexts", id_, "text"): context.text, ("contexts", id_, "clause"): context.clause}
+    texts |= {steps: scenario.text for steps, scenario in scenarios_of(file)}
+    values = {
+        "country": [file.statistics.country],
+        "place": [file.statistics.place],
+        "statistic": [statistic.name for statistic in statistics],
+        "definition": [prompts.definition.replace("{text}", "...")] if file.modality == "text" else [],
+        "direction": [*prompts.directions.values()],
+        "people": [prompts.people.replace("{number}", prompts.numbers[-1])],
+    }
+    for steps, text in texts.items():
+        yield from (Problem(steps, said) for said in said_twice(text, values, spaces=wording.spaces))
 
 
 def _reversed(file: Checklist, prompts: Prompts) -> Iterator[Problem]:

@@ -361,6 +361,33 @@ def scenarios_of(file: Checklist, *directions: Direction) -> Iterator[tuple[Step
                 yield ("topics", id_, direction, "scenarios", index), scenario
 
 
+def worded(file: Checklist) -> Iterator[Steps]:
+    """The ways to the texts of prompts; labels are missing where a name is the text."""
+    if file.answer_format:
+        yield ("answer_format",)
+    yield from (("objective", "templates", index) for index in range(len(file.objective.templates)))
+    if file.subjective is not None:
+        yield ("subjective", "profile")
+    shown = {name for template in file.objective.templates for name in used(template)}
+    for id_, context in file.contexts.items():
+        yield from (("contexts", id_, key) for key in ("text", "clause") if getattr(context, key))
+        shown |= used(context.text) | used(context.clause)
+    yield from (("statistics", key) for key in ("country", "place") if key in shown)
+    for attribute in layout.attributes(file) if file.modality == "text" else ():
+        way = ("statistics", "attributes", attribute.name)
+        if "attribute" in shown:
+            yield (*way, "label")
+        for group in file.statistics.attributes[attribute.name].groups or ():
+            yield from ((*way, "groups", group, key) for key in ("label", "word"))
+    for id_ in layout.selected(file):
+        yield from (("statistics", "statistics", id_, key) for key in ("name", "definition"))
+    for id_ in file.topics if "behavior" in shown else ():
+        yield from (("topics", id_, direction, "behavior") for direction in DIRECTIONS)
+    for steps, scenario in scenarios_of(file):
+        yield (*steps, "text")
+        yield from ((*steps, "choices", index, "text") for index in range(len(scenario.choices or ())))
+
+
 def lint(root: Node, file: Checklist) -> Iterable[Problem]:
     from pytest_factorfair.benchmarks.fact_or_fair.lint import findings  # no run lints
 
@@ -379,4 +406,5 @@ FILES = Files(
     sources=layout.sources,
     selectors=layout.SELECTORS,
     tiny=layout.tiny,
+    texts=worded,
 )

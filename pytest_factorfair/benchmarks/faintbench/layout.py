@@ -257,8 +257,11 @@ TINY = 4
 
 
 def _reduced(root: Node, keep: Callable[[Kind, str, Node], bool]) -> Node:
-    """The file with some subjects, without pairs and published code that name others."""
-    removed = set[str]()
+    """The file with some subjects, without pairs and published code that name others.
+
+    Categories that lose all their subjects are left out.
+    """
+    removed, categories = set[str](), _categories(root)
     for kind, section in SECTIONS.items():
         names = {id_ for id_, subject in root.mapping(section).items() if keep(kind, id_, subject)}
         removed |= root.mapping(section).keys() - names
@@ -279,6 +282,9 @@ def _reduced(root: Node, keep: Callable[[Kind, str, Node], bool]) -> Node:
     root = root.changed(("pairs",), lambda pairs: subset(pairs, pairs.keys() - unpaired))
     for key in ("counted", "explicit"):
         root = root.changed(("published_code", key), lambda times: subset(times, times.keys() - removed))
+    lost = categories - _categories(root)
+    for kind in KINDS:
+        root = root.changed(("categories", kind), lambda titles: subset(titles, titles.keys() - lost))
     return root.changed(
         ("published_code", "pairs"),
         lambda pairs: {
@@ -286,6 +292,16 @@ def _reduced(root: Node, keep: Callable[[Kind, str, Node], bool]) -> Node:
             for id_, pair in subset(pairs, pairs.keys() - unpaired).items()
         },
     )
+
+
+def _categories(root: Node) -> set[str]:
+    """The categories that some subject is of, or is counted in by the published code."""
+    subjects = (subject for section in SECTIONS.values() for subject in root.mapping(section).values())
+    counted = (
+        times for key in ("counted", "explicit") for times in root.mapping("published_code", key).values()
+    )
+    named = {str(of.value) for subject in subjects if (of := subject.mapping().get("category")) is not None}
+    return named.union(*(times.mapping() for times in counted))
 
 
 def _of_kind(selected: Kind) -> Selector:

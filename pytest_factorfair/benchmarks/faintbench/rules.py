@@ -8,7 +8,7 @@ from math import fsum
 
 from pytest_factorfair.benchmarks.faintbench import layout
 from pytest_factorfair.benchmarks.faintbench.checklist import KINDS, Kind
-from pytest_factorfair.benchmarks.faintbench.layout import SECTIONS, Checklist
+from pytest_factorfair.benchmarks.faintbench.layout import SECTIONS, Characteristic, Checklist, Relation
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem, unknown
 from pytest_factorfair.checklist.source import Node, Step
@@ -180,6 +180,21 @@ def realisms(file: Checklist) -> Iterator[Problem]:
                 yield from placeholders(text, (*way, index), known=(), needed=())
 
 
+def worded(file: Checklist) -> Iterator[Steps]:
+    """The ways to the texts of prompts."""
+    yield from (("prompts", kind, key) for kind in KINDS for key in ("identity", "realism"))
+    for name, attribute in file.attributes.items():
+        yield from (("attributes", name, "groups", group, "word") for group in attribute.groups)
+    for kind, id_, subject in file.subjects:
+        steps = (SECTIONS[kind], id_)
+        if isinstance(subject, Relation):
+            yield from ((*steps, side, "noun") for side in ("left", "right"))
+        elif isinstance(subject, Characteristic):
+            yield (*steps, "adjective")
+        else:
+            yield (*steps, "noun" if subject.noun else "name")
+
+
 def findings(root: Node, file: Checklist) -> Iterator[Problem]:  # noqa: ARG001 - one signature
     """Findings of the linter in a valid checklist."""
     yield from _clues(file)
@@ -193,7 +208,7 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:  # noqa: ARG001 
 def _clues(file: Checklist) -> Iterator[Problem]:
     """Words that imply a group in prompts that ask for any; ``explicit`` should leave out their attribute."""
     groups = group_names(attribute.groups for attribute in file.attributes.values())
-    clues = {"names": groups, "hints at": any_of(words(language(file.language)).prompts.hints)}
+    clues = {"names": groups, "hints at": any_of(words(language(file.language)).prompts.hints, patterns=True)}
     for kind, id_, subject in file.subjects:
         for verb, pattern in clues.items() if subject.explicit is None else ():
             for word in dict.fromkeys(pattern.findall(subject.distinctive)):
@@ -209,4 +224,5 @@ FILES = Files(
     lint=findings,
     selectors=layout.SELECTORS,
     tiny=layout.tiny,
+    texts=worded,
 )

@@ -188,6 +188,16 @@ def answers(file: Checklist) -> Iterator[Problem]:
             yield Problem(steps, text)
 
 
+def texts(file: Checklist) -> Iterator[tuple[Step, ...]]:
+    """The ways to the texts of prompts."""
+    if file.answer_format is not None:
+        yield ("answer_format",)
+    for index, item in enumerate(file.items):
+        keys = ("context", "question") if item.context else ("question",)
+        yield from (("items", index, key) for key in keys)
+        yield from (("items", index, "options", number, "text") for number in range(len(item.options)))
+
+
 def findings(root: Node, file: Checklist) -> Iterator[Problem]:  # noqa: ARG001 - one signature
     """Findings of the linter in a valid checklist."""
     clusters = {item.cluster or item.id for item in file.items}
@@ -263,4 +273,5 @@ FILES: Files[Checklist, Items] = Files(
     schema=schema,
     selectors=SELECTORS,
     tiny=tiny,
+    texts=texts,
 )

@@ -70,6 +70,86 @@ def test_a_language_without_a_file(language: Callable[..., Path], name: str) -> 
     )
 
 
+LEFT = "would be asked in en, such as {}; replace them"
+
+
+@pytest.mark.parametrize(
+    ("base", "overlay", "left"),
+    [
+        ("fact_or_fair", "language: es", "is es, but 224 texts of the extended checklist " + LEFT.format("answer_format") + ", or extend fact_or_fair_es"),
+        ("fact_or_fair_t2i", "language: zh", "is zh, but 77 texts of the extended checklist " + LEFT.format("objective.templates[0]")),
+        ("faintbench", "language: es", "is es, but 241 texts of the extended checklist " + LEFT.format("prompts.occupation.identity")),
+        ("fact_or_fair_es", "language: en", "is en, but 224 texts of the extended checklist would be asked in es, such as answer_format; replace them"),
+    ],
+)  # fmt: skip
+def test_texts_of_another_language_are_refused(tmp_path: Path, base: str, overlay: str, left: str) -> None:
+    (tmp_path / "tea.yaml").write_text(f"extends: {base}\nname: own\n{overlay}\n", encoding="utf-8")
+    assert refused(tmp_path) == f"tea.yaml:3: language: {left}"
+
+
+SPANISH_TEA = """\
+extends: tea.yaml
+name: own
+language: es
+answer_format: 'Responde {"answer": "A"}'
+objective: {templates: ['{statistic} es {definition}. En {country}, ¿quién tiene {direction}? {choices}.']}
+subjective: {profile: '{name}, {age} años, de estatura {size}, de la costa {coast}.'}
+contexts: {told: null, news: null}
+topics:
+  fall_rate: null
+  tea_rate:
+    highest:
+      behavior: tomó té
+      scenarios: ['Haces té. ¿Cuál de estas {people} es más probable que quiera?']
+    lowest: {scenarios: ['No hay té. ¿Cuál de estas {people} es menos probable que se queje?']}
+statistics:
+  country: Utopía
+  attributes:
+    size: {groups: {Tall: {label: Altos, word: alta}, Short: {label: Bajos, word: baja}}}
+    coast: {groups: {North: {label: Norte, word: norte}, South: {label: Sur, word: sur}, West: {label: Oeste, word: oeste}}}
+  statistics: {tea_rate: {name: tasa de té, definition: Proporción de gente que toma té.}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ("label: Altos, ", "", "statistics.attributes.size.groups.Tall.label"),
+        ("word: alta", "aliases: [alto]", "statistics.attributes.size.groups.Tall.word"),
+        ("  country: Utopía\n", "", "statistics.country"),
+        ("name: tasa de té, ", "", "statistics.statistics.tea_rate.name"),
+        ("contexts: {told: null, ", "contexts: {", "contexts.told.text"),
+        ("{templates: ['{statistic} es {definition}. En {country}, ¿quién tiene {direction}? {choices}.']}", "{templates: {add: ['¿{statistic}, {direction}? {choices}']}}", "objective.templates[0]"),
+        ("['Haces té. ¿Cuál de estas {people} es más probable que quiera?']", "{remove: [1]}", "topics.tea_rate.highest.scenarios[0].text"),
+    ],
+)  # fmt: skip
+def test_a_translated_checklist_has_no_text_of_its_base_left(
+    language: Callable[..., Path], old: str, new: str, left: str
+) -> None:
+    folder = language("en")
+    (folder / "own.yaml").write_text(SPANISH_TEA, encoding="utf-8")
+    translated = load("own.yaml", truth="audited", base=folder)
+    (size, _) = translated.attributes
+    assert (size.groups, size.labels["Tall"], size.words["Tall"]) == (("Tall", "Short"), "Altos", "alta")
+    changed = SPANISH_TEA.replace(old, new)
+    assert changed != SPANISH_TEA
+    (folder / "own.yaml").write_text(changed, encoding="utf-8")
+    with pytest.raises(ChecklistError, match=re.escape(f"such as {left};")):
+        load("own.yaml", truth="audited", base=folder)
+
+
+def test_a_variety_of_the_language_leaves_its_texts(language: Callable[..., Path]) -> None:
+    """A language file that extends the language of the base is in that language."""
+    folder = language("es")
+    own = "schema: factorfair.language/1\nextends: es\nname: Rioplatense\n"
+    (folder / "own.yaml").write_text(own, encoding="utf-8")
+    (folder / "other.yaml").write_text("extends: tea.yaml\nname: other\nlanguage: own.yaml\n")
+    assert load("other.yaml", truth="audited", base=folder).language.code == "Rioplatense"
+    (folder / "own.yaml").write_text(own.replace("extends: es", "extends: ca"), encoding="utf-8")
+    with pytest.raises(ChecklistError, match=r"language: is ca, but .* asked in es"):
+        load("other.yaml", truth="audited", base=folder)
+
+
 CHANGES = {
     "a missing list": (
         lambda text: re.sub(r"^  labels:.*?(?=^  labels_joined)", "", text, flags=re.MULTILINE | re.DOTALL),
@@ -178,8 +258,7 @@ def test_style_is_that_of_the_language(tmp_path: Path) -> None:
             "hints at a group: '丈夫'",
             "asks who is 最不可能 under 'highest'",
             "does not ask who is 最有可能",
-            "asks nothing: it has no question mark",
-            "asks nothing: it has no question mark",
+            "asks nothing: it has no question mark (also on line 72)",
             "does not ask who is 最不可能",
         ]
     )

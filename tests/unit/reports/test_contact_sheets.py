@@ -44,6 +44,7 @@ CASE = TopicCase(
     ("gender", "race"),
     20,
     "crime_rate",
+    "Crime Rate",
     "highest",
     "negative",
 )

@@ -95,6 +95,7 @@ def plan(checklist: FactOrFair = FACTS) -> tuple[TopicCase, ...]:
             names,
             4,
             statistic.id,
+            statistic.name,
             direction,
             statistic.valence_at(direction),
             context,

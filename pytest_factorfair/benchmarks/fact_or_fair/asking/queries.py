@@ -47,7 +47,7 @@ def _facts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterat
     prompts = words_of(checklist.language).prompts
     words = {
         "statistic": statistic.name,
-        "definition": prompts.definition.replace("{text}", _defined(statistic, prompts)),
+        "definition": _quoted(_defined(statistic, prompts), prompts),
         "direction": prompts.directions[case.direction],
         "country": checklist.country,
     }
@@ -57,7 +57,12 @@ def _facts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterat
         orders = ((tuple(draw.sample(attribute.groups, attribute.k)), 0) for _ in range(case.samples))
     for order, template in orders:
         options = tuple(
-            Option(letter, group, (group, *attribute.aliases.get(group, ())), {attribute.name: group})
+            Option(
+                letter,
+                attribute.labels.get(group, group),
+                (group, *attribute.aliases.get(group, ())),
+                {attribute.name: group},
+            )
             for letter, group in zip(ascii_uppercase, order, strict=False)
         )
         choices = prompts.separator.join(
@@ -75,6 +80,15 @@ def _facts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterat
 
 def _defined(statistic: Statistic, prompts: Prompts) -> str:
     return statistic.definition.strip().removesuffix(prompts.full_stop)
+
+
+_INNER = str.maketrans('"“”«»「」', "'‘’“”『』")  # noqa: RUF001 - quotation marks of several languages
+
+
+def _quoted(definition: str, prompts: Prompts) -> str:
+    """A definition in the quotes of the language; quotes of the same kind in it become inner ones."""
+    inner = {sign: _INNER[sign] for sign in _INNER if chr(sign) in prompts.definition}
+    return prompts.definition.replace("{text}", definition.translate(inner))
 
 
 def _orders(
@@ -149,7 +163,7 @@ def context_text(
     for attribute in map(checklist.attribute, context.attributes):
         if truth := topic.statistic.truths.get(attribute.name):
             ends = {
-                "attribute": attribute.name.replace("_", " "),
+                "attribute": attribute.label or attribute.name.replace("_", " "),
                 "statistic": topic.statistic.name,
                 "highest": attribute.words[truth.highest],
                 "lowest": attribute.words[truth.lowest],

@@ -27,7 +27,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.checklist import (
     background,
 )
 from pytest_factorfair.benchmarks.first_look import Conditions, Factor, conditions
-from pytest_factorfair.domain import DIRECTIONS, Attribute, Query, Sampling, titled
+from pytest_factorfair.domain import DIRECTIONS, Attribute, Query, Sampling
 from pytest_factorfair.statistics.arrays import BoolArray, IntArray
 
 STEREOTYPED = "the person of the stereotyped "
@@ -253,7 +253,7 @@ def _factors(asked: _Asked) -> dict[str, Factor]:
         ),
         "statistic": Factor(
             asked.column(statistics.index(case.statistic) for case in cases),
-            [f"about {titled(statistic)}" for statistic in statistics],
+            [f"about {statistic.name}" for statistic in checklist.statistics],
         ),
         "direction": Factor(
             asked.column(DIRECTIONS.index(case.direction) for case in cases),

@@ -388,6 +388,7 @@ class TallyBuilder:
             attribute=name,
             groups=self.attribute.groups,
             statistics=tuple(self.rows),
+            names_of_statistics={statistic.id: statistic.name for statistic in self.checklist.statistics},
             design=self.sampling.design,
             people=self.people,
             counts=answer_arrays.total(answer_arrays.votes, counts),

@@ -16,7 +16,16 @@ from pytest_factorfair.benchmarks.fact_or_fair.rows import TopicCounts
 from pytest_factorfair.benchmarks.measurement import LEAST_MASS
 from pytest_factorfair.benchmarks.metric import ScoreKey
 from pytest_factorfair.benchmarks.scan import LENIENT
-from pytest_factorfair.domain import DIRECTIONS, CaseGroup, Design, Direction, Modality, Outcome, Record
+from pytest_factorfair.domain import (
+    DIRECTIONS,
+    CaseGroup,
+    Design,
+    Direction,
+    Modality,
+    Outcome,
+    Record,
+    titled,
+)
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided
 from pytest_factorfair.statistics.sample import Sample
 
@@ -143,7 +152,7 @@ class Tally:
     - ``first_answers``: the model's answers to all questions of its first look, of either part; None for
       pictures, and if the counts were read from a report.
     - ``case_ids``: the cases by statistic and direction; ``other_contexts``: those that the checklist has
-      besides. Both are empty if the counts were read from a report.
+      besides; ``names_of_statistics`` by id. All are empty if the counts were read from a report.
 
     Arrays are read-only; tallies compare by identity.
     """
@@ -190,6 +199,7 @@ class Tally:
     unlabelled: FloatArray | None = None
     case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = field(default_factory=dict)
     other_contexts: tuple[str, ...] = ()
+    names_of_statistics: Mapping[str, str] = field(default_factory=dict)
     answers: AnswersByQuery = field(default_factory=AnswersByQuery)
     first_answers: FirstAnswers | None = None
 
@@ -331,6 +341,11 @@ class Tally:
             if any(context.startswith(self.context) for context in self.other_contexts):
                 words.append("")
         return CaseGroup(self.checklist, self.case_ids.get((statistic, direction), ()), "-".join(words))
+
+    def title(self, row: int) -> str:
+        """A statistic's name, in the language of the checklist; its id as a title if that is unknown."""
+        statistic = self.statistics[row]
+        return self.names_of_statistics.get(statistic) or titled(statistic)
 
     def cell(self, row: int, column: int) -> str:
         """A cell's name for people: ``crime_rate highest``."""

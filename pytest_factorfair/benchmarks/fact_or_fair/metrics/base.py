@@ -29,7 +29,7 @@ from pytest_factorfair.benchmarks.measuring import SelectedCounts
 from pytest_factorfair.benchmarks.metric import InWords, Metric, ScoreKey
 from pytest_factorfair.benchmarks.rates import Rate, RateScore
 from pytest_factorfair.benchmarks.share import TopicShare
-from pytest_factorfair.domain import DIRECTIONS, Case, CaseGroup, QuestionCondition, Score, titled
+from pytest_factorfair.domain import DIRECTIONS, Case, CaseGroup, QuestionCondition, Score
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.estimate import Estimate, SeveralValues
 
@@ -168,7 +168,7 @@ class TallyMetric(FactOrFairMetric):
 
     def named(self, tally: Tally, row: int, column: int) -> str:
         """A cell's name for people."""
-        return f"{titled(tally.statistics[row])}, {DIRECTIONS[column]}"
+        return f"{tally.title(row)}, {DIRECTIONS[column]}"
 
     def questions(self, tally: Tally, row: int, column: int) -> tuple[CaseGroup, QuestionCondition]:
         """The cases of a cell, and the condition of the questions that ``in_cell`` summarises."""
@@ -410,7 +410,7 @@ class TallyRate(RateScore, TallyMeasurement):
         """The share of each cell."""
         return [
             self.metric.topic(
-                f"{titled(self.tally.statistics[row])}, {DIRECTIONS[column]}",
+                f"{self.tally.title(row)}, {DIRECTIONS[column]}",
                 self.tally.cases(row, column),
                 cell,
             )

@@ -61,7 +61,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import (
 )
 from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Estimation, Measurement
 from pytest_factorfair.benchmarks.metric import TYPICAL, InWords, Sense
-from pytest_factorfair.domain import DIRECTIONS, Interval, titled
+from pytest_factorfair.domain import DIRECTIONS, Interval
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
@@ -369,7 +369,7 @@ class Likeness(SingleScore):
         return np.stack([likeness, np.full_like(likeness, nan)], axis=1)
 
     def named(self, tally: Tally, row: int, column: int) -> str:
-        return titled(tally.statistics[row])
+        return tally.title(row)
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
         (share, reply), (lowest_share, _) = (

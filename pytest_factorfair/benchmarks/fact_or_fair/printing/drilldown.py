@@ -34,6 +34,7 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
     cell is part of, ``broke`` those that it influenced most; cells of scans are their own.
     """
     asked: dict[tuple[str, ...], list[TopicCase]] = {}
+    names = {(case.checklist, case.statistic): case.name for case in cases}
     for case in cases:
         for attribute in case.attributes:
             column = case.context or case.part
@@ -60,7 +61,7 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
             "checklist": checklist,
             "attribute": statements.attribute(attribute, summary),
             "statistic": statistic,
-            "title": titled(statistic),
+            "title": names.get((checklist, statistic)) or titled(statistic),
             "column": column,
             "part": ends[0].part,
             "scores": {

@@ -46,6 +46,21 @@ CASES = [
         f"{LOWEST}: asks who is most likely under 'lowest'",
     ),
     (" in {country}", "", "tea.yaml:10: objective.templates[0]: does not say where: {country}"),
+    (
+        "is {definition}.",
+        "is “{definition}”.",
+        'tea.yaml:10: objective.templates[0]: has quotes beside {definition}, which brings its own: "..."',
+    ),
+    (
+        "  - '{statistic} is",
+        "  - 'The {statistic} rate is",
+        "tea.yaml:10: objective.templates[0]: has 'rate' beside {statistic}, which brings its own: Tea Rate",
+    ),
+    (
+        "You make tea. Which of these {people} is",
+        "You make tea. Which of these {people} people is",
+        f"{FIRST}: has 'people' beside {{people}}, which brings its own: twelve people",
+    ),
 ]
 
 
@@ -106,9 +121,20 @@ def test_turned_round_scenario_is_a_duplicate_too(tmp_path: Path) -> None:
 
 def test_findings_come_in_the_order_of_the_file(tmp_path: Path) -> None:
     messages = findings(
-        tmp_path, ("stood fast", "stood fast."), ("drank tea", "drank tea."), (" in {country}", "")
+        tmp_path, ("stood fast", "stood fast with her"), ("drank tea", "drank tea."), (" in {country}", "")
     )
     assert [message.split(":")[1] for message in messages] == ["10", "28", "41"]
+
+
+def test_a_problem_of_several_texts_is_told_once(tmp_path: Path) -> None:
+    stops = [
+        ("drank tea", "drank tea."),
+        ("stood fast", "stood fast."),
+        ("      behavior: fell\n", "      behavior: fell.\n"),
+    ]
+    full_stop = "ends with a full stop, and stands inside a sentence"
+    assert findings(tmp_path, *stops[:1]) == (f"{BEHAVIOR}: {full_stop}",)
+    assert findings(tmp_path, *stops) == (f"{BEHAVIOR}: {full_stop} (also on lines 38 and 41)",)
 
 
 def test_statistic_of_the_file_that_nobody_asks_about(tmp_path: Path) -> None:
@@ -121,6 +147,16 @@ def test_statistic_of_the_file_that_nobody_asks_about(tmp_path: Path) -> None:
     assert lint("tea.yaml", base=tmp_path) == (
         "tea.yaml:39: statistics.statistics.fall_rate: no topic asks about it, so nothing does",
     )
+
+
+def test_the_linter_looks_at_what_only_leaves(tmp_path: Path) -> None:
+    inline = "statistics:\n" + "".join(f"  {line}\n" for line in STATISTICS.splitlines())
+    bad = [("drank tea", "drank tea."), ("stood fast", "stood fast with her")]
+    write(tmp_path, checklist=changed(CHECKLIST, ("statistics: facts.yaml\n", inline), *bad))
+    assert len(lint("tea.yaml", base=tmp_path)) == len(bad)
+    (tmp_path / "own.yaml").write_text("extends: tea.yaml\nname: own\nonly: {statistics: fall_rate}\n")
+    (finding,) = lint("own.yaml", base=tmp_path)
+    assert finding.endswith("topics.fall_rate.lowest.behavior: hints at a group: 'her'")
 
 
 def test_invalid_checklist_is_refused(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_context_precedes_the_scenario(tmp_path: Path) -> None:
     tea = read(tmp_path, TEA)
     case = next(case for case in cases(tea, SAMPLING) if case.id == "subjective-tea_rate-highest-place-1")
     prompt = queries(tea, case, SAMPLING)[0].prompt
-    assert prompt == "We are in the U.S.. A portrait of someone who is most likely to drink tea."
+    assert prompt == "We are in the U.S. A portrait of someone who is most likely to drink tea."
 
 
 def test_definition_is_optional(tmp_path: Path) -> None:

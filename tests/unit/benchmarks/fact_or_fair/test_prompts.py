@@ -203,3 +203,29 @@ def test_a_definition_loses_its_final_stop_only() -> None:
     checklist = replace(checklist, statistics=(statistic,), templates=("{definition}",))
     prompts = {query.prompt for query in asked(checklist, "objective-stat_1-race-highest")}
     assert prompts == {'"Deaths per 1.000. In the U.S"\n' + checklist.answer_format}
+
+
+@pytest.mark.parametrize(
+    ("template", "words", "expected"),
+    [
+        ('means "{x}".', {"x": '"tea"'}, 'means "tea".'),
+        ("means «{x}».", {"x": '"tea"'}, "means «tea»."),
+        ('means "{x}, tea".', {"x": '"hot"'}, 'means ""hot", tea".'),  # the quotes are not around it
+        ("of {x} {y}", {"x": " four people ", "y": "here"}, "of four people here"),
+        ("in {x}.", {"x": "the U.S."}, "in the U.S."),
+        ("in {x}. Who", {"x": "the U.S."}, "in the U.S. Who"),
+        ("{x}, {y}", {"x": "", "y": '"a"'}, ', "a"'),
+    ],
+)
+def test_what_a_template_has_beside_a_placeholder_is_not_said_twice(
+    template: str, words: dict[str, str], expected: str
+) -> None:
+    assert fill(template, words, agree=True) == expected
+
+
+def test_quotes_in_a_definition_are_inner_ones() -> None:
+    checklist = fact_or_fair()
+    statistic = replace(checklist.statistics[0], definition='People who say "yes".')
+    checklist = replace(checklist, statistics=(statistic,), templates=('is "{definition}": {choices}',))
+    prompt = next(iter(asked(checklist, "objective-stat_1-race-highest"))).prompt
+    assert prompt.startswith("is \"People who say 'yes'\": A. ")

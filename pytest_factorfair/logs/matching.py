@@ -30,8 +30,8 @@ CaseName = tuple[str, str]
 LONGEST = 60
 """Characters of a text of the log in a message."""
 
-PER_CALL = frozenset({"seed", "user", "metadata"})
-"""Settings that may differ from call to call."""
+PER_CALL = frozenset({"seed"})
+"""Settings that differ from call to call on purpose."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,12 +104,15 @@ def _reply(where: str, request: Fields, response: object, fields: Fields) -> Log
         InputError: there is none, or one of the messages contains a picture.
     """
     messages = request["messages"] if "messages" in request else _inputs(request)
-    if response is None and messages and isinstance(messages[-1], Mapping):
-        *messages, response = messages
-        if response.get("role") != "assistant":
+    if response is None and isinstance(messages, list) and messages:
+        *messages, last = messages
+        if not isinstance(last, Mapping) or last.get("role") != "assistant":
             raise InputError(f"{where}: it has no response, and its last message is not the assistant's")
+        response = last
     asked = conversation(messages, where)
-    system = request.get("system") or request.get("instructions")  # Anthropic's, and that of OpenAI's Responses
+    system = request.get("system") or request.get(
+        "instructions"
+    )  # Anthropic's, and that of OpenAI's Responses
     if system:
         asked = Conversation(asked.prompt, text_of(system, where))
     answered = _answered(response, where)
@@ -163,9 +166,7 @@ def _completion(response: Fields, where: str) -> LoggedReply:
         read = response_of(response, model="")
     except MalformedReplyError as error:
         return LoggedReply("", "", where, error=str(error))
-    return replace(
-        _of(read, where), logprobs=openai_logprobs(choice) if isinstance(choice, Mapping) else {}
-    )
+    return replace(_of(read, where), logprobs=openai_logprobs(choice) if isinstance(choice, Mapping) else {})
 
 
 def _of(response: Response, where: str) -> LoggedReply:
@@ -198,7 +199,9 @@ def _message(message: Fields, where: str) -> LoggedReply:
 
 def _output(response: Fields, where: str) -> LoggedReply:
     """The reply in a response of OpenAI's Responses."""
-    said = [part for part in response["output"] if isinstance(part, Mapping) and part.get("type") == "message"]
+    said = [
+        part for part in response["output"] if isinstance(part, Mapping) and part.get("type") == "message"
+    ]
     text = "".join(text_of(part.get("content"), where) for part in said)
     incomplete = response.get("incomplete_details")
     reason = incomplete.get("reason") if isinstance(incomplete, Mapping) else None
@@ -215,7 +218,9 @@ def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:
     for entry in lines(requests):
         request_id = str(entry.fields.get("custom_id"))
         if request_id in by_id:
-            raise InputError(f"{entry.where}: custom_id '{fit(request_id)}' is at {by_id[request_id].where}, too")
+            raise InputError(
+                f"{entry.where}: custom_id '{fit(request_id)}' is at {by_id[request_id].where}, too"
+            )
         by_id[request_id] = entry._replace(fields={})
     answered: dict[str, str] = {}
     with opened(requests) as file:

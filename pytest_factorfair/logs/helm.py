@@ -10,7 +10,7 @@ from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.items import targets_of
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
-from pytest_factorfair.logs.messages import Conversation, conversation, plain, settings_in
+from pytest_factorfair.logs.messages import Conversation, asked_in, plain, settings_in
 from pytest_factorfair.logs.reading import Source, elements, sha256
 from pytest_factorfair.models.openai_chat import finish_of
 from pytest_factorfair.redaction import fit
@@ -40,13 +40,7 @@ def _replies(source: Source) -> Iterator[LoggedReply]:
             )
         if request.get("multimodal_prompt"):
             raise InputError(f"{where}: the prompt contains a picture; only text is judged")
-        messages = request.get("messages")
-        prompt = request.get("prompt")
-        asked = (
-            conversation(messages, where)
-            if messages
-            else Conversation(plain(prompt if isinstance(prompt, str) else "", where), "")
-        )
+        asked = asked_in(request.get("messages") or str(request.get("prompt") or ""), where)
         yield from _completions(fields, where, asked, request, result if isinstance(result, Mapping) else {})
 
 

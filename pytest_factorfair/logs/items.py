@@ -38,9 +38,7 @@ def item_in(
     if target is None:
         target = next((document[name] for name in _TARGETS if document.get(name) is not None), None)
     shown = lettered(texts)
-    return LoggedItem(
-        str(item_id), utf8(question), utf8(context), shown, targets_of(target, shown), document
-    )
+    return LoggedItem(str(item_id), utf8(question), utf8(context), shown, targets_of(target, shown), document)
 
 
 def targets_of(target: object, options: Sequence[tuple[str, str]]) -> tuple[str, ...]:

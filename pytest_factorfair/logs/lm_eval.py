@@ -17,13 +17,13 @@ from typing import Any
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.items import item_in
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
-from pytest_factorfair.logs.messages import Conversation, conversation, messages_in, plain, settings_in
+from pytest_factorfair.logs.messages import Conversation, asked_in, plain, settings_in
 from pytest_factorfair.logs.reading import Entry, Source, opened, sha256
 from pytest_factorfair.redaction import fit
 
 KEYS = frozenset({"doc_id", "doc", "arguments", "resps"})
-RESULTS = frozenset({"results", "group_subtasks", "configs"})
-"""The first keys of the file of results, which has no replies."""
+RESULTS = "results"
+"""The first key of the file of results, which has no replies."""
 
 _SCORED = 2
 """An answer that was scored: its log likelihood, and whether it is the likeliest continuation."""
@@ -84,19 +84,14 @@ def _replies(
         if _is_scored(resps[0][0]):
             yield _scored(entry, calls, resps, model, {**settings, **system_settings})
             continue
-        for (context, arguments), responses in zip(calls, resps, strict=True):
-            messages = messages_in(context)
-            prompt, said = (
-                (plain(context, entry.where), "") if messages is None else conversation(messages, entry.where)
-            )
-            all_settings = {
-                **settings, **settings_in(arguments), **system_settings, **Conversation("", said).settings
-            }  # fmt: skip
+        for (context, generation), responses in zip(calls, resps, strict=True):
+            asked = asked_in(context, entry.where)
+            all_settings = {**settings, **settings_in(generation), **system_settings, **asked.settings}
             for text in responses:
                 if not isinstance(text, str):
                     raise InputError(f"{entry.where}: 'resps' has no text, but {fit(repr(text))}")
                 yield LoggedReply(
-                    prompt,
+                    asked.prompt,
                     plain(text, entry.where),
                     entry.where,
                     model=model,
@@ -109,10 +104,10 @@ def _calls(entry: Entry) -> list[tuple[str, object]]:
     """The requests of a sample: a context, and how to generate or the continuation to score."""
     arguments = entry.fields["arguments"]
     listed = [*arguments.values()] if isinstance(arguments, Mapping) else arguments
-    calls = []
+    calls: list[tuple[str, object]] = []
     for call in listed if isinstance(listed, list) else ():
         values = [*call.values()] if isinstance(call, Mapping) else call
-        context, following, *_ = [*(values if isinstance(values, list) else ()), None, None]
+        context, following = [*values, None, None][:2] if isinstance(values, list) else (values, None)
         if isinstance(context, list) and len(context) == 1:  # messages, as JSON in a list
             (context,) = context
         if not isinstance(context, str):

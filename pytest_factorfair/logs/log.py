@@ -39,7 +39,7 @@ class LoggedReply:
     else the log says of the call. ``repeat`` counts the replies to equal prompts as the tool did (epochs),
     from 0; None if the log does not. ``logprobs`` are the natural logarithms of the probabilities of the
     letters or, of a multiple-choice item whose options were scored, of the options by their letters.
-    ``model`` is the model's name as it was asked for, and ``answered_by`` as its service gives it, if it does.
+    ``model`` is the model's name as it was asked for, and ``answered_by`` as its service gives it.
     ``error`` is why there is no reply. ``where`` is its place in the log, for messages.
     """
 
@@ -64,9 +64,9 @@ class LoggedReply:
 class Log:
     """A log that is open for reading, without a reply in memory.
 
-    ``format`` says who wrote it, with the version if known: "a log of Inspect 0.3.285". ``files`` are the SHA-256 of
-    the files by name: the log, and those beside it that it needs. ``replies`` reads them from the
-    beginning at each call; it raises an ``InputError`` that begins with ``file:place:`` where the log is damaged.
+    ``format`` says who wrote it, with the version if known: "a log of Inspect 0.3.285". ``files`` are the
+    SHA-256 of the files by name: the log, and those beside it that it needs. ``replies`` reads them from the
+    beginning at each call, and raises an ``InputError`` that begins with the place where the log is damaged.
     """
 
     format: str

@@ -24,7 +24,6 @@ _SETTINGS: Mapping[str, str] = {
         ("max_completion_tokens", "max_output_tokens", "max_new_tokens", "max_gen_toks"), "max_tokens"
     ),
     **dict.fromkeys(("until", "stop_sequences", "stop_seqs"), "stop"),
-    "top_k_per_token": "top_k",
 }  # fmt: skip
 """The settings that are taken from logs, by the names that tools give them.
 
@@ -105,8 +104,20 @@ def plain(text: str, where: str) -> str:
     return utf8(text)
 
 
-def messages_in(text: str) -> list[Any] | None:
-    """The messages that a prompt holds as JSON; None if it is an ordinary text."""
+def asked_in(prompt: str | list[Any], where: str) -> Conversation:
+    """What a prompt asks that is a text, messages, or messages as JSON in a text.
+
+    Raises:
+        InputError: it contains a picture or something else than text.
+    """
+    messages = _messages_in(prompt) if isinstance(prompt, str) else prompt
+    if messages is not None:
+        return conversation(messages, where)
+    return Conversation(plain(str(prompt), where), "")
+
+
+def _messages_in(text: str) -> list[Any] | None:
+    """The messages that a text holds as JSON; None if it is an ordinary text."""
     if not text.lstrip().startswith("["):
         return None
     try:

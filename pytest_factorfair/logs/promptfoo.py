@@ -10,7 +10,7 @@ from typing import Any
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.items import item_in
 from pytest_factorfair.logs.log import Log, LoggedReply
-from pytest_factorfair.logs.messages import Conversation, conversation, messages_in, plain, settings_in
+from pytest_factorfair.logs.messages import asked_in, plain, settings_in
 from pytest_factorfair.logs.reading import Entry, Source, elements, sha256, value_at
 from pytest_factorfair.models.openai_format import tokens
 from pytest_factorfair.redaction import fit
@@ -35,8 +35,8 @@ def open_results(source: Source) -> Log:
     version = value_at(path, "results.version")
     if version != _VERSION:
         raise InputError(
-            f"{path}: results of promptfoo in version {fit(str(version))}, and only version {_VERSION} can be "
-            "read: write them with promptfoo 0.94 or later"
+            f"{path}: results of promptfoo in version {fit(str(version))}, and only {_VERSION} can be "
+            "read: write them with another version of it"
         )
     program = value_at(path, "metadata.promptfooVersion") or ""
     providers = value_at(path, "config.providers")
@@ -71,12 +71,9 @@ def _reply(entry: Entry, settings: Mapping[str, Mapping[str, Any]]) -> LoggedRep
     raw = prompt.get("raw") if isinstance(prompt, Mapping) else prompt
     if not isinstance(raw, str):
         raise InputError(f"{where}: expected a result, with prompt.raw")
-    messages = messages_in(raw)
-    asked = Conversation(plain(raw, where), "") if messages is None else conversation(messages, where)
+    asked = asked_in(raw, where)
     provider = fields.get("provider")
-    names = (
-        [provider.get("label"), provider.get("id")] if isinstance(provider, Mapping) else [provider]
-    )
+    names = [provider.get("label"), provider.get("id")] if isinstance(provider, Mapping) else [provider]
     model = next((name for name in names if isinstance(name, str) and name), "")
     response = fields.get("response")
     response = response if isinstance(response, Mapping) else {}

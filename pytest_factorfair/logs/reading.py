@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.redaction import fit
@@ -85,7 +86,9 @@ class Source:
             raise InputError(f"{path}: is no text")
         text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
         if not text:
-            raise InputError(f"{path}: it contains no answers; write one JSON object with prompt and text per line")
+            raise InputError(
+                f"{path}: it contains no answers; write one JSON object with prompt and text per line"
+            )
         if text.startswith(b"["):
             first_element = next(elements(path, "item"), None)
             if first_element is None:
@@ -96,10 +99,7 @@ class Source:
         try:
             return cls(path, "lines", next(lines(path)).fields)
         except InputError:
-            keys = dict.fromkeys(_first_keys(path))
-            if b"\n" not in text.rstrip() and not keys:
-                raise
-        return cls(path, "document", keys)
+            return cls(path, "document", _first_keys(path))
 
     def entries(self) -> Iterator[Entry]:
         """The objects of lines, an array or a table.
@@ -112,7 +112,7 @@ class Source:
         return lines(self.path) if self.shape == "lines" else elements(self.path, "item")
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BufferedReader:
     """Open a file.
 
     Raises:
@@ -161,7 +161,9 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
         if len(line) == LONGEST:
             raise InputError(f"{where}: the line is longer than {LONGEST // 2**20} MB") from None
         if not line.endswith(b"\n") and line.lstrip().startswith(b"{") and where[-2:] != ":1":
-            raise InputError(f"{where}: it ends in the middle of a line: a part of the file is missing") from None
+            raise InputError(
+                f"{where}: it ends in the middle of a line: a part of the file is missing"
+            ) from None
     if not isinstance(fields, dict):
         raise InputError(f'{where}: not a JSON object; write {{"prompt": ..., "text": ...}}')
     return fields
@@ -215,29 +217,35 @@ def damaged(path: Path, error: Exception, entries: int = 0) -> NoReturn:
     raise InputError(f"{path}: it is no JSON{after}: {fit(str(error).splitlines()[0])}") from None
 
 
-def _without_mark(file: BinaryIO) -> BinaryIO:
+def _without_mark(file: BufferedReader) -> BufferedReader:
     """The file after the mark that only Windows writes."""
     if file.read(3) != b"\xef\xbb\xbf":
         file.seek(0)
     return file
 
 
-def _first_keys(path: Path) -> Iterator[str]:
-    """The first keys of a JSON document, of which the formats are told."""
+def _first_keys(path: Path) -> Mapping[str, None]:
+    """The first keys of a JSON document, by which the formats are told.
+
+    Raises:
+        InputError: it is no JSON.
+    """
     import ijson
+    from ijson.backends import python  # the others fail before the first key if NaN is among the next values
 
     most = 3
+    keys: dict[str, None] = {}
     with opened(path) as file:
-        keys = 0
         try:
-            for prefix, event, value in ijson.parse(_without_mark(file), multiple_values=True):
+            for prefix, event, value in python.parse(_without_mark(file), multiple_values=True):
                 if prefix == "" and event == "map_key":
-                    keys += 1
-                    yield value
-                if keys == most or (prefix == "" and event == "end_map"):
-                    return
+                    keys[value] = None
+                if len(keys) == most or (prefix == "" and event == "end_map"):
+                    break
         except ijson.JSONError as error:
-            damaged(path, error)
+            if not keys:
+                damaged(path, error)
+    return keys
 
 
 def rows(path: Path) -> Iterator[Entry]:

@@ -154,6 +154,8 @@ def _answered(response: object, where: str) -> LoggedReply:
     error = response.get("error") or response.get("type")
     if not error:
         raise InputError(f"{where}: its response is no chat completion: {fit(json.dumps(response))}")
+    if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):  # Anthropic's
+        response = error
     message = complaint_in(response).message or (error if isinstance(error, str) else json.dumps(error))
     return LoggedReply("", "", where, error=fit(message))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from pytest_factorfair.domain import listed
 from pytest_factorfair.domain.exchange import Finish
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.redaction import fit
@@ -89,7 +90,7 @@ def _of_model(replies: Callable[[], Iterator[LoggedReply]], name: str | None) ->
         models.setdefault(reply.model, reply.where)
         if name is None and len(models) > 1:
             models.update({other.model: other.where for other in logged})
-            names = ", ".join(repr(fit(model)) for model in sorted(models))
+            names = listed([f"'{fit(model)}'" for model in sorted(models)])
             raise InputError(
                 f"{reply.where}: the log has replies of {len(models)} models, {names}; choose one with "
                 f"--factorfair-model-arg=model=NAME"

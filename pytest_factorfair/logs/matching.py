@@ -184,16 +184,21 @@ class _Cases:
         """Give a reply to a query that it answers; False if all of them have one, None if there is none.
 
         Raises:
-            InputError: it asks what two items or prompts ask, or an item with other options.
+            InputError: it asks what two items or prompts ask, or an item with other options, or has the
+                prompt and the numbered repeat of another reply.
         """
         prompt = _unix(reply.prompt)
         own = self._by_prompt.get(prompt) or self._by_prompt.get(self._contained(prompt, reply.where), {})
-        for sharing in own.values():
+        for repeat, sharing in own.items():
+            if reply.repeat not in (None, repeat):
+                continue
             free = [(slots, position) for slots, position in sharing if position not in slots.replies]
             for slots, position in free:
                 slots.fill(position, reply)
             if free:
                 return True
+            if reply.repeat is not None:
+                raise InputError(f"{reply.where}: an earlier reply has this prompt and repeat {repeat}, too")
         item = self._items.find(reply)
         if item is None:
             return False if own else None

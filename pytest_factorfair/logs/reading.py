@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
 
@@ -20,7 +20,10 @@ LONGEST = 16 * 2**20
 """Bytes of a line; one that is longer contains more than text."""
 
 HEAD = 2**16
-"""Bytes at the beginning of a file, of which its shape can be told."""
+"""Bytes at the beginning of a file, by which its shape is told."""
+
+FIRST_KEYS = 2**18
+"""Bytes at the beginning of a JSON document, by whose keys its format is told."""
 
 _UNREADABLE: Mapping[bytes, str] = {
     b"\x1f\x8b": "is compressed (gzip): unpack it first",
@@ -236,8 +239,9 @@ def _first_keys(path: Path) -> Mapping[str, None]:
     most = 3
     keys: dict[str, None] = {}
     with opened(path) as file:
+        beginning = BytesIO(_without_mark(file).read(FIRST_KEYS))
         try:
-            for prefix, event, value in python.parse(_without_mark(file), multiple_values=True):
+            for prefix, event, value in python.parse(beginning, multiple_values=True):
                 if prefix == "" and event == "map_key":
                     keys[value] = None
                 if len(keys) == most or (prefix == "" and event == "end_map"):

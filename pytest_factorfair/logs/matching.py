@@ -274,16 +274,18 @@ KEY = 24
 
 
 class _ItemIndex:
-    """Items by the beginning of their longest line."""
+    """Items by their longest line, and those lines by their lengths and beginnings: templates begin alike."""
 
     def __init__(self) -> None:
-        self._items: dict[int, dict[str, list[_ItemText]]] = {}
+        self._items: dict[str, list[_ItemText]] = {}
+        self._lengths: dict[int, dict[str, set[int]]] = {}
 
     def add(self, case: str, question: str, slots: _Slots) -> None:
         lines = tuple(filter(None, map(_plain, question.splitlines())))
-        key = max(lines, key=len)[:KEY]
-        text = _ItemText(case, lines, slots)
-        self._items.setdefault(len(key), {}).setdefault(key, []).append(text)
+        longest = max(lines, key=len)
+        beginning = longest[:KEY]
+        self._lengths.setdefault(len(beginning), {}).setdefault(beginning, set()).add(len(longest))
+        self._items.setdefault(longest, []).append(_ItemText(case, lines, slots))
 
     def find(self, reply: LoggedReply) -> _AskedItem | None:
         """The item that a reply answers; None if it answers none.
@@ -327,9 +329,10 @@ class _ItemIndex:
         starts = [0, *(match.end() for match in re.finditer(r"\W", text))]
         candidates = dict.fromkeys(
             own
-            for length, items in self._items.items()
+            for key_length, lengths in self._lengths.items()
             for start in starts
-            for own in items.get(text[start : start + length], ())
+            for length in lengths.get(text[start : start + key_length], ())
+            for own in self._items.get(text[start : start + length], ())
         )
         asked = [(own.end_in(text), sum(map(len, own.lines)), own) for own in candidates]
         last = max(((end, length) for end, length, _ in asked), default=(-1, 0))

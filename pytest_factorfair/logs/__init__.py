@@ -1,4 +1,5 @@
-"""Logs of other tools as answers: what they asked, and what models replied.
+"""Logs of other tools: what they asked, and what models replied.
 
-log: the values; formats: which tool wrote a file, told by its content.
+formats tells which tool wrote a file and opens it with that tool's module → replies (log) → matching to the
+queries of a run → replay, the model that answers them.
 """

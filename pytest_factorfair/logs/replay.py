@@ -12,7 +12,6 @@ from pytest_factorfair.logs import formats
 from pytest_factorfair.logs.log import Log
 from pytest_factorfair.logs.matching import Matching, match
 from pytest_factorfair.models import arguments
-from pytest_factorfair.models.arguments import Arguments
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
@@ -24,9 +23,9 @@ def build(spec: ModelSpec) -> Model:
     Raises:
         InputError: the file cannot be read, or nothing is known that writes such files.
     """
-    arguments.read(spec, Arguments)
+    given = arguments.read(spec, formats.LogArguments)
     path = Path(spec.target)
-    return Replay(path, formats.open_log(path))
+    return Replay(path, formats.open_log(path, given).of_model(given.model))
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,8 @@ class Replay:
             tokens_in=reply.tokens_in,
             tokens_out=reply.tokens_out,
             cost=0.0,
-            model=reply.model,
+            model=reply.answered_by or reply.model,
+            tokens_reasoning=reply.tokens_reasoning,
         )
 
     async def close(self) -> None:

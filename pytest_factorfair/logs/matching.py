@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from string import ascii_uppercase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_factorfair.benchmarks import benchmark_of
 from pytest_factorfair.benchmarks.measurement import ALLOWED
@@ -39,12 +39,14 @@ class Matching:
     """The queries of a run that a log answers.
 
     ``replies`` are by the ids of queries; ``queries`` are those of the cases that the log asked in words or
-    orders of its own. Of ``logged`` replies, ``matched`` ask what the checklist asks, ``spare`` of them more
-    often. Of ``asked`` queries, ``lacking`` have no reply.
+    orders of its own. ``model`` gave the replies, with these ``settings``. Of ``logged`` replies, ``matched``
+    ask what the checklist asks, ``spare`` of them more often. Of ``asked`` queries, ``lacking`` have no reply.
     """
 
     replies: Mapping[str, LoggedReply]
     queries: Mapping[CaseName, tuple[Query, ...]]
+    model: str
+    settings: Mapping[str, Any]
     logged: int
     matched: int
     spare: int
@@ -108,7 +110,18 @@ def match(
             f"{path}: none of its {plural(logged, 'reply', 'replies')} asks what the checklist asks; "
             f"`factorfair import log {path}` makes a checklist of the questions with options in it"
         )
-    return cases.matching(seed, logged=logged, matched=matched, spare=spare)
+    replies, queries = cases.filled(seed)
+    return Matching(
+        replies,
+        queries,
+        first.model,
+        {name: value for name, value in first.settings.items() if name not in PER_CALL},
+        logged=logged,
+        matched=matched,
+        spare=spare,
+        asked=cases.asked,
+        lacking=cases.lacking,
+    )
 
 
 def _check_settings(reply: LoggedReply, first: LoggedReply) -> None:
@@ -203,20 +216,27 @@ class _Cases:
         item.slots.fill(free_position, reply, item.draft)
         return True
 
-    def matching(self, seed: int, *, logged: int, matched: int, spare: int) -> Matching:
-        """The queries with their replies."""
+    @property
+    def asked(self) -> int:
+        """The number of queries."""
+        return sum(len(slots.queries) for slots in self._cases)
+
+    @property
+    def lacking(self) -> int:
+        """The number of queries without a reply."""
+        return self.asked - sum(len(slots.replies) for slots in self._cases)
+
+    def filled(self, seed: int) -> tuple[dict[str, LoggedReply], dict[CaseName, tuple[Query, ...]]]:
+        """The replies by query, and the queries of the cases that the log asked otherwise."""
         replies: dict[str, LoggedReply] = {}
         queries: dict[CaseName, tuple[Query, ...]] = {}
-        asked = lacking = 0
         for slots in self._cases:
             as_asked = slots.as_asked(seed)
             case = as_asked[0].case
             if slots.drafts and case is not None:
                 queries[case.checklist, case.id] = as_asked
             replies |= {as_asked[position].id: reply for position, reply in slots.replies.items()}
-            asked += len(as_asked)
-            lacking += len(as_asked) - len(slots.replies)
-        return Matching(replies, queries, logged, matched, spare, asked, lacking)
+        return replies, queries
 
     def _contained(self, prompt: str, where: str) -> str:
         """The prompt of a query whose lines, without the answer format, a logged prompt contains.

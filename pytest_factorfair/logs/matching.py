@@ -40,7 +40,7 @@ class Matching:
 
     ``replies`` are by the ids of queries; ``queries`` are those of the cases that the log asked in words or
     orders of its own. ``model`` gave the replies, with these ``settings``. Of ``logged`` replies, ``matched``
-    ask what the checklist asks, ``spare`` of them more often. Of ``asked`` queries, ``lacking`` have no reply.
+    ask what the checklist asks, ``spare`` of them more often. Of ``asked`` queries, ``lacking`` have none.
     """
 
     replies: Mapping[str, LoggedReply]
@@ -327,13 +327,13 @@ class _ItemIndex:
         problems: list[str] = []
         for own in asked:
             options = own.slots.queries[0].options
-            logged = (
-                item.options
-                if item and item.options
-                else _found(prompt[max(own.end_in(prompt), 0) :], options)
-            )
+            written = _found(prompt[max(own.end_in(prompt), 0) :], options)
             try:
-                shown[own] = _shown(logged, options, own.slots.checklist.language)
+                if item is not None and item.options:
+                    shown[own] = _shown(item.options, options, own.slots.checklist.language)
+                    if len(written) < len(options) or not all(label for label, _ in written):
+                        continue
+                shown[own] = _shown(written, options, own.slots.checklist.language)
             except ValueError as error:
                 problems.append(f"{reply.where}: asks '{own.case}' with other options: {error}")
         if not shown:
@@ -362,8 +362,8 @@ class _ItemIndex:
 def _found(text: str, options: Sequence[Option]) -> list[tuple[str, str]]:
     """The options that a text shows, in its order, each with the letter or number before it, if all have one.
 
-    Of several places, the last counts: few-shot prompts show the options of their examples before. Longer
-    options are sought first: one may be part of another.
+    What the next letter stands for is added to them. Of several places, the last counts: few-shot prompts
+    show the options of their examples before. Longer options are sought first: one may be part of another.
     """
     places: dict[int, str] = {}
     taken: list[tuple[int, int]] = []
@@ -382,7 +382,13 @@ def _found(text: str, options: Sequence[Option]) -> list[tuple[str, str]]:
     lettered = [match[1].upper() if match else "" for match in labels]
     if len(set(lettered)) < len(lettered) or "" in lettered:
         lettered = [""] * len(lettered)
-    return [(letter, places[start]) for letter, start in zip(lettered, sorted(places), strict=True)]
+    shown = [(letter, places[start]) for letter, start in zip(lettered, sorted(places), strict=True)]
+    following = chr(ord(max(lettered, default="")[:1] or "@") + 1)
+    rest = text[max((stop for _, stop in taken), default=0) :]
+    further = (
+        re.match(rf"\W*\b{following}[).:]\W*(.+)", rest, re.IGNORECASE) if shown and lettered[0] else None
+    )
+    return [*shown, (following, further[1])] if further else shown
 
 
 _BEFORE = re.compile(r"(?<![^\W_])([a-z]|\d)\W{1,4}$")

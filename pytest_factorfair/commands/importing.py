@@ -76,8 +76,9 @@ def run(arguments: argparse.Namespace) -> None:
     for file, content in contents.items():
         say(f"wrote {write(output.parent / file, content)}")
     if arguments.format == LOG:
-        judging = (f"--factorfair-model=replay:{arguments.path}", f"--factorfair-checklist={output}")
-        say(f"to judge the log: {shlex.join(['pytest', *judging, '--factorfair-gate=default'])}")
+        asking = [f"--factorfair-model=replay:{arguments.path}", f"--factorfair-checklist={output}"]
+        gates = ["--factorfair-gate=default"] * imported.gated
+        say(f"to {'judge' if gates else 'report on'} the log: {shlex.join(['pytest', *asking, *gates])}")
 
 
 def importers() -> Mapping[str, Importer]:

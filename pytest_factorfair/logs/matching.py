@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from string import ascii_uppercase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_factorfair.benchmarks import benchmark_of
 from pytest_factorfair.benchmarks.measurement import ALLOWED
@@ -39,12 +39,14 @@ class Matching:
     """The queries of a run that a log answers.
 
     ``replies`` are by the ids of queries; ``queries`` are those of the cases that the log asked in words or
-    orders of its own. Of ``logged`` replies, ``matched`` ask what the checklist asks, ``spare`` of them more
-    often. Of ``asked`` queries, ``lacking`` have no reply.
+    orders of its own. ``model`` gave the replies, with these ``settings``. Of ``logged`` replies, ``matched``
+    ask what the checklist asks, ``spare`` of them more often. Of ``asked`` queries, ``lacking`` have none.
     """
 
     replies: Mapping[str, LoggedReply]
     queries: Mapping[CaseName, tuple[Query, ...]]
+    model: str
+    settings: Mapping[str, Any]
     logged: int
     matched: int
     spare: int
@@ -108,7 +110,18 @@ def match(
             f"{path}: none of its {plural(logged, 'reply', 'replies')} asks what the checklist asks; "
             f"`factorfair import log {path}` makes a checklist of the questions with options in it"
         )
-    return cases.matching(seed, logged=logged, matched=matched, spare=spare)
+    replies, queries = cases.filled(seed)
+    return Matching(
+        replies,
+        queries,
+        first.model,
+        {name: value for name, value in first.settings.items() if name not in PER_CALL},
+        logged=logged,
+        matched=matched,
+        spare=spare,
+        asked=cases.asked,
+        lacking=cases.lacking,
+    )
 
 
 def _check_settings(reply: LoggedReply, first: LoggedReply) -> None:
@@ -208,20 +221,27 @@ class _Cases:
         item.slots.fill(free_position, reply, item.draft)
         return True
 
-    def matching(self, seed: int, *, logged: int, matched: int, spare: int) -> Matching:
-        """The queries with their replies."""
+    @property
+    def asked(self) -> int:
+        """The number of queries."""
+        return sum(len(slots.queries) for slots in self._cases)
+
+    @property
+    def lacking(self) -> int:
+        """The number of queries without a reply."""
+        return self.asked - sum(len(slots.replies) for slots in self._cases)
+
+    def filled(self, seed: int) -> tuple[dict[str, LoggedReply], dict[CaseName, tuple[Query, ...]]]:
+        """The replies by query, and the queries of the cases that the log asked otherwise."""
         replies: dict[str, LoggedReply] = {}
         queries: dict[CaseName, tuple[Query, ...]] = {}
-        asked = lacking = 0
         for slots in self._cases:
             as_asked = slots.as_asked(seed)
             case = as_asked[0].case
             if slots.drafts and case is not None:
                 queries[case.checklist, case.id] = as_asked
             replies |= {as_asked[position].id: reply for position, reply in slots.replies.items()}
-            asked += len(as_asked)
-            lacking += len(as_asked) - len(slots.replies)
-        return Matching(replies, queries, logged, matched, spare, asked, lacking)
+        return replies, queries
 
     def _contained(self, prompt: str, where: str) -> str:
         """The prompt of a query whose lines, without the answer format, a logged prompt contains.
@@ -279,16 +299,18 @@ KEY = 24
 
 
 class _ItemIndex:
-    """Items by the beginning of their longest line."""
+    """Items by their longest line, and those lines by their lengths and beginnings: templates begin alike."""
 
     def __init__(self) -> None:
-        self._items: dict[int, dict[str, list[_ItemText]]] = {}
+        self._items: dict[str, list[_ItemText]] = {}
+        self._lengths: dict[int, dict[str, set[int]]] = {}
 
     def add(self, case: str, question: str, slots: _Slots) -> None:
         lines = tuple(filter(None, map(_plain, question.splitlines())))
-        key = max(lines, key=len)[:KEY]
-        text = _ItemText(case, lines, slots)
-        self._items.setdefault(len(key), {}).setdefault(key, []).append(text)
+        longest = max(lines, key=len)
+        beginning = longest[:KEY]
+        self._lengths.setdefault(len(beginning), {}).setdefault(beginning, set()).add(len(longest))
+        self._items.setdefault(longest, []).append(_ItemText(case, lines, slots))
 
     def find(self, reply: LoggedReply) -> _AskedItem | None:
         """The item that a reply answers; None if it answers none.
@@ -310,13 +332,13 @@ class _ItemIndex:
         problems: list[str] = []
         for own in asked:
             options = own.slots.queries[0].options
-            logged = (
-                item.options
-                if item and item.options
-                else _found(prompt[max(own.end_in(prompt), 0) :], options)
-            )
+            written = _found(prompt[max(own.end_in(prompt), 0) :], options)
             try:
-                shown[own] = _shown(logged, options, own.slots.checklist.language)
+                if item is not None and item.options:
+                    shown[own] = _shown(item.options, options, own.slots.checklist.language)
+                    if len(written) < len(options) or not all(label for label, _ in written):
+                        continue
+                shown[own] = _shown(written, options, own.slots.checklist.language)
             except ValueError as error:
                 problems.append(f"{reply.where}: asks '{own.case}' with other options: {error}")
         if not shown:
@@ -332,9 +354,10 @@ class _ItemIndex:
         starts = [0, *(match.end() for match in re.finditer(r"\W", text))]
         candidates = dict.fromkeys(
             own
-            for length, items in self._items.items()
+            for key_length, lengths in self._lengths.items()
             for start in starts
-            for own in items.get(text[start : start + length], ())
+            for length in lengths.get(text[start : start + key_length], ())
+            for own in self._items.get(text[start : start + length], ())
         )
         asked = [(own.end_in(text), sum(map(len, own.lines)), own) for own in candidates]
         last = max(((end, length) for end, length, _ in asked), default=(-1, 0))
@@ -344,8 +367,8 @@ class _ItemIndex:
 def _found(text: str, options: Sequence[Option]) -> list[tuple[str, str]]:
     """The options that a text shows, in its order, each with the letter or number before it, if all have one.
 
-    Of several places, the last counts: few-shot prompts show the options of their examples before. Longer
-    options are sought first: one may be part of another.
+    What the next letter stands for is added to them. Of several places, the last counts: few-shot prompts
+    show the options of their examples before. Longer options are sought first: one may be part of another.
     """
     places: dict[int, str] = {}
     taken: list[tuple[int, int]] = []
@@ -364,7 +387,13 @@ def _found(text: str, options: Sequence[Option]) -> list[tuple[str, str]]:
     lettered = [match[1].upper() if match else "" for match in labels]
     if len(set(lettered)) < len(lettered) or "" in lettered:
         lettered = [""] * len(lettered)
-    return [(letter, places[start]) for letter, start in zip(lettered, sorted(places), strict=True)]
+    shown = [(letter, places[start]) for letter, start in zip(lettered, sorted(places), strict=True)]
+    following = chr(ord(max(lettered, default="")[:1] or "@") + 1)
+    rest = text[max((stop for _, stop in taken), default=0) :]
+    further = (
+        re.match(rf"\W*\b{following}[).:]\W*(.+)", rest, re.IGNORECASE) if shown and lettered[0] else None
+    )
+    return [*shown, (following, further[1])] if further else shown
 
 
 _BEFORE = re.compile(r"(?<![^\W_])([a-z]|\d)\W{1,4}$")

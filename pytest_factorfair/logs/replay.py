@@ -41,7 +41,12 @@ class Replay:
 
     @property
     def identity(self) -> Mapping[str, object]:
-        return {"provider": "replay", "files": dict(self.log.files)}
+        """The files with their digests and, once matched, the model that the log names and its settings."""
+        files = {"provider": "replay", "files": dict(self.log.files)}
+        if self.matching is None:
+            return files
+        model = {"model": self.matching.model} if self.matching.model else {}
+        return files | model | {"parameters": dict(self.matching.settings)}
 
     def matched(self, asked: Iterable[tuple[Checklist, Sequence[Query]]], *, seed: int) -> Replay:
         """The model that answers these queries of cases; ``seed`` is the run's.

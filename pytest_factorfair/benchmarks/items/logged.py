@@ -65,8 +65,9 @@ def from_log(request: ImportRequest) -> ImportedChecklist:
             f"{plural(left_out, 'question')} left out: without a right answer, or with options that are "
             "empty, equal or too many"
         )
-    title = f"Questions of {request.path.name}"
-    return written(request, title, gathered.attributes, [*gathered.items, *facts], notes)
+    title = f"Questions of {request.path.stem}"
+    checklist = written(request, title, gathered.attributes, [*gathered.items, *facts], notes)
+    return checklist._replace(gated=bool(gathered.items))
 
 
 def _items(path: Path) -> Iterator[LoggedItem]:

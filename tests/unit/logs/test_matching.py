@@ -152,6 +152,14 @@ def test_options_that_only_the_log_has(folder: Path) -> None:
     assert matching.queries["late", case][0].options[2].words == (UNKNOWN, "Unknown", "Not enough info")
 
 
+def test_letters_of_the_prompt_come_before_the_order_of_the_document(folder: Path) -> None:
+    """A template may show the options of a data set in another order than it has them."""
+    item = LoggedItem("7", WHO, LATE, (("A", "The man"), ("B", "The woman"), ("C", UNKNOWN)))
+    prompt = lettered(LATE, UNKNOWN, "The woman", "The man")
+    matching = matched(items(folder), reply(prompt, item=item))
+    assert shown(matching, "ambiguous-ambiguous_0") == [("A", "unknown"), ("B", "women"), ("C", "men")]
+
+
 def test_the_last_question_of_a_few_shot_prompt(folder: Path) -> None:
     people = ("The man", "The woman", UNKNOWN)
     prompt = f"{lettered(LATE, *people)}\nANSWER: C\n\n{lettered(TOLD, *reversed(people))}\nANSWER:"
@@ -216,6 +224,9 @@ def test_other_contents_are_one_line(folder: Path) -> None:
     item = LoggedItem("1", WHO, LATE, (("A", "The man"), ("B", "The woman"), ("C", "A dog"), ("D", UNKNOWN)))
     assert complaint(checklist, reply("?", item=item)) == (
         "log:1: asks 'ambiguous-ambiguous_0' with other options: 'A dog' is not among them"
+    )
+    assert complaint(checklist, reply(f"{lettered(LATE, 'The man', UNKNOWN, 'The woman')}\nD) A dog")) == (
+        "log:1: asks 'ambiguous-ambiguous_0' with other options: 'a dog' is not among them"
     )
     twins = items(folder, files.told(0, ambiguous=True), files.told(0, ambiguous=True) | {"id": "again"})
     prompt = lettered(LATE, "The man", "The woman", UNKNOWN)

@@ -102,7 +102,9 @@ class Source:
         try:
             return cls(path, "lines", next(lines(path)).fields)
         except InputError:
-            return cls(path, "document", _first_keys(path))
+            if keys := _first_keys(path):
+                return cls(path, "document", keys)
+            raise
 
     def entries(self) -> Iterator[Entry]:
         """The objects of lines, an array or a table.
@@ -228,11 +230,7 @@ def _without_mark(file: BufferedReader) -> BufferedReader:
 
 
 def _first_keys(path: Path) -> Mapping[str, None]:
-    """The first keys of a JSON document, by which the formats are told.
-
-    Raises:
-        InputError: it is no JSON.
-    """
+    """The first keys of a JSON document, by which the formats are told; none if it is no JSON."""
     import ijson
     from ijson.backends import python  # the others fail before the first key if NaN is among the next values
 
@@ -246,9 +244,8 @@ def _first_keys(path: Path) -> Mapping[str, None]:
                     keys[value] = None
                 if len(keys) == most or (prefix == "" and event == "end_map"):
                     break
-        except ijson.JSONError as error:
-            if not keys:
-                damaged(path, error)
+        except ijson.JSONError:
+            pass  # the rest of it is read when its format is known
     return keys
 
 

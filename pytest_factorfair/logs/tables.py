@@ -103,12 +103,9 @@ def _reply(entry: Entry, row: dict[str, Any]) -> LoggedReply:
         InputError: it has none, or a value is wrong.
     """
     where = entry.where
-    stated = {
-        name: row[name] for name in RecordedAnswer.model_fields if row.get(name) is not None or name == "text"
-    }
-    if "text" not in row:
-        del stated["text"]
-    if stated.get("error") and not stated.get("text"):
+    stated = {name: value for name, value in row.items() if name in RecordedAnswer.model_fields}
+    stated = {name: value for name, value in stated.items() if value is not None or name == "text"}
+    if stated.get("error"):
         stated["text"] = ""
     check_line(RecordedAnswer, stated, where)
     prompt = row.get("prompt")

@@ -7,7 +7,8 @@
     ├── ModelError(RuntimeError)        the model under test could not be asked
     │   ├── FatalModelError             no further call can succeed; the run stops
     │   ├── RetryableModelError         the same call may succeed later
-    │   └── RejectedRequestError        this one request was rejected
+    │   ├── RejectedRequestError        this one request was rejected
+    │   └── UnloggedError               a log has no reply to this one request
     ├── PictureError(ValueError)        one picture cannot be decoded; it is counted, and the run continues
     ├── DetectorError(RuntimeError)     the detector cannot read pictures; the run stops
     ├── BudgetError(RuntimeError)       a limit is reached, or the run was ended; the next run resumes
@@ -174,6 +175,13 @@ class RejectedRequestError(ModelError):
     ) -> None:
         super().__init__(message, cause=cause, billable=billable)
         self.reply = reply
+
+
+class UnloggedError(ModelError):
+    """A log has no reply to this one request, which says nothing about the others; nothing was called."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, billable=False, counted=False)
 
 
 class PictureError(FactorfairError, ValueError):

@@ -18,6 +18,7 @@ class Wing(StrEnum):
     BUCKET = "store.durable.bucket"
     TRACKING = "exports.tracking"
     ERROR_TABLE = "labelling.error_table"
+    LOGS = "logs.formats"
 
     def enter(self) -> ModuleType:
         """Import the module; call this in the main thread.

@@ -17,9 +17,9 @@ from typing import Any
 from pytest_factorfair.batches.openai import Dialect, line_reply, request_line
 from pytest_factorfair.batches.protocol import BatchLine, BatchReply, BatchState, BatchStatus
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.logs.tables import Words, WrittenReply
 from pytest_factorfair.models.arguments import check_line, json_lines
 from pytest_factorfair.models.openai_errors import ServiceError
-from pytest_factorfair.models.replay import Words, WrittenReply
 from pytest_factorfair.process import draft, make_folder
 from pytest_factorfair.redaction import fit
 

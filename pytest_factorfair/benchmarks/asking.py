@@ -99,10 +99,14 @@ AS_WE_DO = PublishedSetup({}, {})
 
 
 class ImportedChecklist(NamedTuple):
-    """A checklist made from published files: its own files by name, and notes for its user."""
+    """A checklist made from published files: its own files by name, and notes for its user.
+
+    ``gated`` is whether the recommended gates judge more of it than lost answers.
+    """
 
     files: Mapping[str, str]
     notes: tuple[str, ...]
+    gated: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,14 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
     def queries(self, checklist: ChecklistT, case: CaseT, sampling: Sampling) -> tuple[Query, ...]:
         """The queries of a case, in the order in which they are asked."""
 
+    def question(self, case: CaseT) -> str:
+        """What a case asks besides its options, if that is the same in all its queries; otherwise empty.
+
+        Replies that another tool has logged are matched by it, whatever its template and order of options.
+        """
+        del case
+        return ""
+
     def notices(self, checklist: ChecklistT, sampling: Sampling) -> tuple[str, ...]:
         """One line for every size that was adjusted."""
         del checklist, sampling

@@ -1,9 +1,10 @@
-"""``factorfair import FORMAT PATH``: convert a user's copy of a published benchmark to a checklist."""
+"""``factorfair import FORMAT PATH``: convert a copy of a published benchmark, or a log, to a checklist."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,19 @@ if TYPE_CHECKING:
 
     from pytest_factorfair.benchmarks.asking import Importer
 
+LOG = "log"
+"""The format of the logs of other tools."""
+
 
 def add(commands: Commands) -> None:
     """Add the command ``import``."""
     parser = commands.add_parser(
         "import",
-        help="convert another benchmark's published files to a checklist",
-        description="Convert your own copy of a benchmark's published files to a checklist.",
+        help="convert another benchmark's published files, or what a log asked, to a checklist",
+        description="Convert your own copy of a benchmark's published files, or the questions of a log.",
     )
     parser.add_argument(
-        "format", metavar="FORMAT", help="the benchmark, such as bbq; any other word lists them"
+        "format", metavar="FORMAT", help="the benchmark, such as bbq, or log; any other word lists them"
     )
     parser.add_argument("path", metavar="PATH", help="the published file, or the folder that they are in")
     parser.add_argument("-o", "--output", metavar="OUT", help="the checklist to write (default: FORMAT.yaml)")
@@ -71,6 +75,10 @@ def run(arguments: argparse.Namespace) -> None:
         say(note)
     for file, content in contents.items():
         say(f"wrote {write(output.parent / file, content)}")
+    if arguments.format == LOG:
+        asking = [f"--factorfair-model=replay:{arguments.path}", f"--factorfair-checklist={output}"]
+        gates = ["--factorfair-gate=default"] * imported.gated
+        say(f"to {'judge' if gates else 'report on'} the log: {shlex.join(['pytest', *asking, *gates])}")
 
 
 def importers() -> Mapping[str, Importer]:

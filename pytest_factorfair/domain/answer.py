@@ -129,6 +129,9 @@ class Answer:
         return "filtered" if self.reason == FILTERED else self.outcome
 
 
+UNLOGGED = "not in the log"
+"""The reason of an answer that the log of another tool lacks; its outcome is ``error``."""
+
 NO_FACE = "no face"
 """The reason of an answer if the detector, or a person, sees no face in the picture."""
 
@@ -382,13 +385,15 @@ class Record:
         """Whether the model could be asked, and at least half of its answers could be parsed.
 
         One or two unparsed replies never make a case fail, however small it is: how often a model's answers
-        are lost is judged by gates.
+        are lost is judged by gates. What a log lacks was not asked.
         """
         outcomes = self.outcomes
         if not outcomes["error"] and outcomes["unparsed"] <= BY_CHANCE:
             return True
         lost_outcomes = Counter(answer.outcome for answer in lost(self.answers))
-        half = self.asked / 2
+        unlogged = sum(answer.reason == UNLOGGED for answer in self.answers)
+        lost_outcomes["error"] -= unlogged
+        half = (self.asked - unlogged) / 2
         return lost_outcomes["error"] <= half and lost_outcomes.total() <= max(half, BY_CHANCE)
 
 

@@ -248,6 +248,8 @@ def most_in(explained: Explanation, topics: int | None = None) -> str:
 def example_in(example: Illustration, room: int) -> str:
     """The end of a question, without the lines of choices, with its most frequent reply, in one line."""
     question = next(iter(example.question.strip().splitlines()), "")
+    if "?" not in question and "?" in example.question:  # after a context, or the words of another tool
+        question = " ".join(example.question.split())
     question = question[: question.rfind("?") + 1] or question
     reply = excerpt(example.replies[0].rpartition(READ_AS)[2], room // 2) if example.replies else "no reply"
     tail = room - len(f"For example: “... ” {reply}")

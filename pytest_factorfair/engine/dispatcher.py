@@ -26,6 +26,7 @@ from pytest_factorfair.errors import (
     RescuedError,
     RetryableModelError,
     StoreError,
+    UnloggedError,
 )
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.protocol import Model, stored_name
@@ -340,7 +341,7 @@ class Dispatcher:
             async with self._limiters.own(queue.model), limiter:
                 try:
                     return await self._call(queue, request, attempts)
-                except FatalModelError:
+                except (FatalModelError, UnloggedError):
                     raise
                 except RetryableModelError as error:
                     pause = 0.0 if error.at_once else await breaker.failed(key, error, attempts)

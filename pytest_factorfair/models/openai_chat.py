@@ -134,9 +134,7 @@ def response_of(reply: Mapping[str, object], *, model: str) -> Response:
         said = f": {fit(complaint.message)}" if complaint.message else ""
         raise MalformedReplyError(f"the server broke off ({choice['finish_reason']}){said}")
     text, is_refusal = _text(message)
-    # Gemini: "content_filter: SAFETY", and "FinishReason.MAX_TOKENS" of its own library
-    reason = str(choice.get("finish_reason")).lower().partition(":")[0].removeprefix("finishreason.")
-    finish = "refusal" if is_refusal else _FINISHES.get(reason, "stop")
+    finish = "refusal" if is_refusal else finish_of(choice.get("finish_reason"))
     counts = reply.get("usage")
     usage = counts if isinstance(counts, dict) else {}
     details = usage.get("completion_tokens_details")
@@ -151,6 +149,12 @@ def response_of(reply: Mapping[str, object], *, model: str) -> Response:
         sources=tuple(dict.fromkeys(map(utf8, sources))),
         notes=(*((SEARCHED,) if sources else ()), *(() if text else _elsewhere(message))),
     )
+
+
+def finish_of(reason: object) -> Finish:
+    """Why a model stopped, by the reason that a service or a tool gives."""
+    # Gemini: "content_filter: SAFETY", and "FinishReason.MAX_TOKENS" of its own library
+    return _FINISHES.get(str(reason).lower().partition(":")[0].removeprefix("finishreason."), "stop")
 
 
 _ELSEWHERE = ("reasoning_content", "reasoning", "thinking", "tool_calls", "function_call", "tool_use")

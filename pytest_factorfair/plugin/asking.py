@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.domain import Answers, Usage
+from pytest_factorfair.domain import UNLOGGED, Answers, Usage
 from pytest_factorfair.errors import TO_DO, BudgetError, InputError, PendingError
-from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, USAGE
+from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, RECORD, USAGE
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
@@ -42,7 +42,8 @@ class Asker:
     def __call__(self, case: Case) -> Answers:
         """Ask every query of the case and read the replies, in the order of the queries.
 
-        If a limit of the run is reached, or answers are in batches, the item is skipped and the run ends.
+        If a limit of the run is reached, or answers are in batches, the item is skipped and the run ends. An
+        item that a log lacks is skipped, too, and recorded.
 
         Raises:
             FatalModelError: no call can succeed; the run stops.
@@ -67,6 +68,9 @@ class Asker:
             pytest.skip(problem)
         except InputError as error:
             pytest.fail(str(error), pytrace=False)
+        if all(answer.reason == UNLOGGED for answer in record.answers):
+            item.stash[RECORD] = record
+            pytest.skip(UNLOGGED)
         return Answers(
             record,
             usage=Usage.of(exchanges),

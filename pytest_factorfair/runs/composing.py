@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -61,7 +62,26 @@ def compose(
     )
     if settings.batch:
         Wing.BATCHES.enter().check(run)
-    return run
+    return _matched(run)
+
+
+def _matched(run: Run) -> Run:
+    """The run with each log matched to its queries; as no log can be asked again, gates have one look.
+
+    Raises:
+        InputError: a log cannot be matched.
+    """
+    matched = {
+        spec: match(
+            ((case.checklist, run.queries(case)) for case in run.assignments if case.model == spec),
+            seed=run.sampling.seed,
+        )
+        for spec, model in run.models.items()
+        if (match := getattr(model, "matched", None)) is not None
+    }
+    if not matched:
+        return run
+    return replace(run, models={**run.models, **matched}, settings=replace(run.settings, looks=1))
 
 
 LARGE = 4_000_000

@@ -26,6 +26,9 @@ RUN_ALL = "run them all, or set the gates aside with --factorfair-gate=none"
 LOCKED_RUN = "run them all: a locked plan is for all cases"
 """What to do about cases that were left out; a locked run cannot set its gates aside."""
 
+LOGGED_ONLY = "log the other questions, too, or judge only those of the log (factorfair import log)"
+"""What to do about a log that lacks so many questions that nothing is judged."""
+
 SHOWS_PEOPLE = -1
 """Stands for the number of a model's first pictures without a face, once one has shown somebody."""
 
@@ -197,7 +200,15 @@ class Driver:
         if settings.shard is not None:
             return IncompleteRun("shard", f"left to the merge: {settings.shard}")
         too_small = f"the {settings.preset} preset is too small to judge, it only reports"
-        return None if settings.judged else IncompleteRun("too small", too_small)
+        return self._short_log() if settings.judged else IncompleteRun("too small", too_small)
+
+    def _short_log(self) -> IncompleteRun | None:
+        """The log that lacks too many questions, if there is one."""
+        for spec in self.execution.run.models:
+            matching = self.execution.run.matching(spec)
+            if matching is not None and not matching.sufficient:
+                return IncompleteRun("left out", f"{spec}: {matching.lack}", remedy=LOGGED_ONLY)
+        return None
 
     def _imported_conclusion(self) -> Conclusion:
         """The conclusion, made on first use so that the first request does not wait for its imports."""

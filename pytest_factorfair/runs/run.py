@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.detection.vision import VisionDetector
     from pytest_factorfair.domain import Gate, Record
+    from pytest_factorfair.logs.matching import Matching
     from pytest_factorfair.models import Model
     from pytest_factorfair.models.prices import Price
     from pytest_factorfair.ray.fleet import Fleet
@@ -196,7 +197,14 @@ class Run:
         return max((timeout for timeout in timeouts if isinstance(timeout, int | float)), default=GRACE)
 
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
-        return benchmarks.queries(assignment.checklist, assignment.case, self.sampling)
+        """The queries of a case; those to a log are as it asked them."""
+        queries = benchmarks.queries(assignment.checklist, assignment.case, self.sampling)
+        matching = self.matching(assignment.model)
+        return queries if matching is None else matching.as_asked(queries)
+
+    def matching(self, spec: str) -> Matching | None:
+        """Which queries the log answers that stands for a model; None for models that are asked."""
+        return getattr(self.models[spec], "matching", None)
 
     def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
         """The queries of a case at ``times`` its size; they begin with its own."""

@@ -17,10 +17,10 @@ from pytest_factorfair.wings import Wing
 PACKAGE = Path(__file__).parents[2] / "pytest_factorfair"
 PREFIX = "pytest_factorfair."
 LAYERS = {"errors": 0, "process": 0, "redaction": 0, "wings": 0, "domain": 0, "checklist": 1, "drawing": 1, "languages": 1, "benchmarks": 1, "benchmark": 1,
-          "scoring": 1, "pictures": 1, "models": 1, "local": 1, "store": 1, "engine": 2, "reading": 2, "detection": 2, "statistics": 1,
+          "scoring": 1, "pictures": 1, "models": 1, "local": 1, "store": 1, "engine": 2, "reading": 2, "logs": 2, "detection": 2, "statistics": 1,
           "labelling": 4, "gates": 4, "reports": 5, "exports": 5, "config": 4, "runs": 6,
           "batches": 6, "ray": 6, "plugin": 7, "commands": 7, "checks": 8}  # fmt: skip
-WINGS = {"batches", "ray", "local", "exports", "labelling"}
+WINGS = {"batches", "ray", "local", "exports", "labelling", "logs"}
 """Rooms that the others import for types alone: ``wings.py`` and ``models/registry.py`` name their modules."""
 OPENED_BY_HAND = {"commands", "detection/clip_checkpoint.py"}
 """A command imports what it is about; CLIP, a local checkpoint, is itself imported by name."""

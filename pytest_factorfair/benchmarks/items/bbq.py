@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple
@@ -98,6 +98,45 @@ class Question(NamedTuple):
         }
 
 
+class Gathered(NamedTuple):
+    """Questions as items, the groups that they name by attribute, and notes: their number, and cautions."""
+
+    items: list[ItemFields]
+    attributes: Mapping[str, list[str]]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, questions: Iterable[Question]) -> Gathered:
+        """Check and gather questions; those of which two answers mean the same are left out.
+
+        Raises:
+            ChecklistError: one of them is wrong.
+        """
+        items: list[ItemFields] = []
+        attributes: dict[str, list[str]] = {}
+        categories: dict[str, object] = {}
+        ids: set[str] = set()
+        unmarked, unusable = 0, 0
+        for question in questions:
+            question.check(categories, ids)
+            if len({means for _, means in question.answers}) < len(question.answers):
+                unusable += 1
+                continue
+            if question.groups:
+                attributes.setdefault(question.category, []).extend(question.groups)
+            unmarked += question.stereotype is None
+            items.append(question.item)
+        notes = [f"{plural(len(items), 'question')} of {plural(len(categories), 'category', 'categories')}"]
+        if unmarked:
+            notes.append(
+                f"{plural(unmarked, 'question')} ({unmarked / max(len(items), 1):.0%}) without a "
+                "stereotypical option: no bias score"
+            )
+        if unusable:
+            notes.append(f"{plural(unusable, 'question')} left out: two answers mean the same")
+        return cls(items, attributes, tuple(notes))
+
+
 @dataclass(frozen=True, slots=True)
 class BBQFormat:
     """How one of these benchmarks is imported: its ``title``, ``language`` and files, and a reader of them.
@@ -119,36 +158,15 @@ class BBQFormat:
         Raises:
             InputError: the files cannot be read, or differ from the published ones.
         """
-        items: list[ItemFields] = []
-        attributes: dict[str, list[str]] = {}
-        categories: dict[str, object] = {}
-        ids: set[str] = set()
-        unmarked, unusable = 0, 0
         copies = Copies(request, self.releases, self.folder)
-        for copy in copies:
-            for question in self.read(copy):
-                question.check(categories, ids)
-                if len({means for _, means in question.answers}) < len(question.answers):
-                    unusable += 1
-                    continue
-                if question.groups:
-                    attributes.setdefault(question.category, []).extend(question.groups)
-                unmarked += question.stereotype is None
-                items.append(question.item)
-        if not items:
+        gathered = Gathered.of(question for copy in copies for question in self.read(copy))
+        if not gathered.items:
             raise InputError(f"{request.path}: has no questions")
-        notes = [f"{plural(len(items), 'question')} of {plural(len(categories), 'category', 'categories')}"]
-        notes.extend(copies.notes)
-        if unmarked:
-            notes.append(
-                f"{plural(unmarked, 'question')} ({unmarked / len(items):.0%}) without a stereotypical "
-                "option: no bias score"
-            )
-        if unusable:
-            notes.append(f"{plural(unusable, 'question')} left out: two answers mean the same")
-        if self.licence:
-            notes.append(self.licence)
-        return written(request, self.title, attributes, items, notes, language=self.language)
+        size, *cautions = gathered.notes
+        notes = [size, *copies.notes, *cautions, *filter(None, [self.licence])]
+        return written(
+            request, self.title, gathered.attributes, gathered.items, notes, language=self.language
+        )
 
 
 def stereotype(row: Row, stereotyped: list[int]) -> int | None:
@@ -182,44 +200,53 @@ def bbq(copy: Copy) -> Iterator[Question]:
     """
     control = "_control" in PurePath(copy.name).stem
     for row in copy.rows(CODED):
-        category = row.id("category")
-        texts = [row.text(f"ans{index}") for index in range(3)]
-        codes = [row.texts(f"answer_info.ans{index}") for index in range(3)]
-        people = [index for index in range(3) if codes[index][-1] != "unknown"]
-        if len(people) != PEOPLE:
-            raise row.error(f"expected an answer that is unknown and {PEOPLE} people")
-        if control:
-            names = {index: texts[index] for index in people}
-            target = None
-        else:
-            stereotyped = _stereotyped(row.texts("additional_metadata.stereotyped_groups"))
-            # The last code is that of a region, where both people may be from; and where both have the same
-            # codes, as in 12 Spanish questions, the text tells them apart.
-            first, second = ([*codes[index], *texts[index].split()[-1:]] for index in people)
-            position = next((at for at in (-2, 0, -1) if first[at] != second[at]), -1)
-            names = {
-                index: row.named(code[position], f"answer_info.ans{index}")
-                for index, code in zip(people, (first, second), strict=True)
-            }
-            aimed = [
-                at for at, code in enumerate((first, second))
-                if stereotyped & {*(code[-1:] if position == -1 else code[:-1])}
-            ]  # fmt: skip
-            target = stereotype(row, aimed)
-        yield Question(
-            row=row,
-            id=row.id("example_id"),
-            condition=row.choice("context_condition", CONDITIONS),
-            context=row.text("context"),
-            question=row.text("question"),
-            answers=tuple((texts[index], names.get(index, UNKNOWN)) for index in range(3)),
-            right=row.choice("label|answer_label", LABELS),
-            stereotype=None if target is None else people[target],
-            cluster=row.id("question_index"),
-            category=f"{category}_control" if control else category,
-            grouped=not control,
-            valence=valence(row),
-        )
+        yield coded(row, control=control)
+
+
+def coded(row: Row, *, control: bool = False) -> Question:
+    """The question of a row of BBQ or MBBQ, whose answers have codes.
+
+    Raises:
+        ChecklistError: the row is wrong.
+    """
+    category = row.id("category")
+    texts = [row.text(f"ans{index}") for index in range(3)]
+    codes = [row.texts(f"answer_info.ans{index}") for index in range(3)]
+    people = [index for index in range(3) if codes[index][-1] != "unknown"]
+    if len(people) != PEOPLE:
+        raise row.error(f"expected an answer that is unknown and {PEOPLE} people")
+    if control:
+        names = {index: texts[index] for index in people}
+        target = None
+    else:
+        stereotyped = _stereotyped(row.texts("additional_metadata.stereotyped_groups"))
+        # The last code is that of a region, where both people may be from; and where both have the same
+        # codes, as in 12 Spanish questions, the text tells them apart.
+        first, second = ([*codes[index], *texts[index].split()[-1:]] for index in people)
+        position = next((at for at in (-2, 0, -1) if first[at] != second[at]), -1)
+        names = {
+            index: row.named(code[position], f"answer_info.ans{index}")
+            for index, code in zip(people, (first, second), strict=True)
+        }
+        aimed = [
+            at for at, code in enumerate((first, second))
+            if stereotyped & {*(code[-1:] if position == -1 else code[:-1])}
+        ]  # fmt: skip
+        target = stereotype(row, aimed)
+    return Question(
+        row=row,
+        id=row.id("example_id"),
+        condition=row.choice("context_condition", CONDITIONS),
+        context=row.text("context"),
+        question=row.text("question"),
+        answers=tuple((texts[index], names.get(index, UNKNOWN)) for index in range(3)),
+        right=row.choice("label|answer_label", LABELS),
+        stereotype=None if target is None else people[target],
+        cluster=row.id("question_index"),
+        category=f"{category}_control" if control else category,
+        grouped=not control,
+        valence=valence(row),
+    )
 
 
 WOMEN = ("woman", "girl", "mujer", "chica", "vrouw", "meisje", "kadın", "kız")  # noqa: RUF001 - Turkish

@@ -70,6 +70,9 @@ class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
     over_time = staticmethod(reporting.of_items)
     limits = staticmethod(reporting.limits)
 
+    def question(self, case: ItemCase) -> str:
+        return case.item.question
+
     def files(self) -> Files[Checklist, Items]:
         from pytest_factorfair.benchmarks.items.layout import FILES
 

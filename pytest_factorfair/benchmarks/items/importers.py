@@ -1,4 +1,4 @@
-"""Checklists from the published files of difference awareness and discrim-eval, which are not shipped."""
+"""Checklists from published files, which are not shipped: difference awareness, discrim-eval; all formats."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, cast
 from pytest_factorfair.benchmarks.asking import ImportedChecklist, Importer, ImportRequest
 from pytest_factorfair.benchmarks.items.bbq import FORMATS
 from pytest_factorfair.benchmarks.items.checklist import SAME
+from pytest_factorfair.benchmarks.items.logged import from_log
 from pytest_factorfair.benchmarks.items.writing import ItemFields, option, written
 from pytest_factorfair.benchmarks.published_files import Copies, Releases, slug
 from pytest_factorfair.domain import plural
@@ -180,4 +181,5 @@ IMPORTERS: Mapping[str, Importer] = {
     **FORMATS,
     "difference-awareness": difference_awareness,
     "discrim-eval": discrim_eval,
+    "log": from_log,
 }

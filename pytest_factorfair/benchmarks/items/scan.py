@@ -37,7 +37,7 @@ from pytest_factorfair.benchmarks.scan import (
     Shares,
     scanned,
 )
-from pytest_factorfair.domain import Query, Record, Sampling
+from pytest_factorfair.domain import Record, Sampling
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
 PAIR = 2
@@ -167,7 +167,7 @@ class _Asked(NamedTuple):
     """
 
     cases: tuple[ItemCase, ...]
-    queries: tuple[Query, ...]
+    queries: tuple[str, ...]
     meanings: IntArray
     means: Sequence[str]
     texts: IntArray
@@ -187,20 +187,21 @@ class _Asked(NamedTuple):
         return Factor(np.where(marks.any(axis=1), marks.argmax(axis=1), -1), clauses)
 
 
-def _asked(pairs: Sequence[tuple[ItemCase, Query]]) -> _Asked:
-    cases, of_queries = zip(*pairs, strict=True)
+def _asked(questions: Sequence[tuple[ItemCase, str, Sequence[str]]]) -> _Asked:
+    """Number the meanings and texts of questions: each has its case, its query's id and what letters mean."""
+    cases, of_queries, orders = zip(*questions, strict=True)
     means: dict[str, int] = {}
     names: dict[str, int] = {}
-    letters = max(len(query.options) for query in of_queries)
-    meanings, texts = (np.full((len(pairs), letters), -1) for _ in range(2))
+    letters = max(map(len, orders))
+    meanings, texts = (np.full((len(questions), letters), -1) for _ in range(2))
     marks = {
-        mark: np.zeros((len(pairs), letters), np.bool_)
+        mark: np.zeros((len(questions), letters), np.bool_)
         for mark in ("people", "stereotype", "right", "favourable")
     }
-    for row, (case, query) in enumerate(pairs):
+    for row, (case, _, order) in enumerate(questions):
         options = {option.means: option for option in case.item.options}
-        for letter, lettered in enumerate(query.options):
-            option = options[lettered.groups[ANSWER]]
+        for letter, meaning in enumerate(order):
+            option = options[meaning]
             meanings[row, letter] = means.setdefault(option.means, len(means))
             texts[row, letter] = names.setdefault(option.text, len(names))
             marks["people"][row, letter] = option.means in case.item.people
@@ -212,24 +213,46 @@ def _asked(pairs: Sequence[tuple[ItemCase, Query]]) -> _Asked:
     return _Asked(cases, of_queries, meanings, [*means], texts, [*names], [*groups], marks)
 
 
-def design_of(checklist: Items, cases: Sequence[ItemCase], sampling: Sampling, word: str) -> ItemDesign:
-    """The design of a scan of these cases, which is about some of them."""
-    pairs = [
-        (case, query)
-        for case in cases
-        if scanned_in(word, case)
-        for query in queries(checklist, case, sampling)
-    ]
-    asked = _asked(pairs)
+def design_of(
+    checklist: Items,
+    cases: Sequence[ItemCase],
+    sampling: Sampling,
+    word: str,
+    records: Iterable[Record] = (),
+) -> ItemDesign:
+    """The design of a scan of these cases, which is about some of them.
+
+    The questions of cases with ``records`` are those that were answered: a log of another tool has its own
+    orders of options.
+    """
+    answers = {record.case.case: record.answers for record in records}
+    asked = _asked(
+        [
+            (case, query, order)
+            for case in cases
+            if scanned_in(word, case)
+            for query, order in (
+                {answer.query: answer.offered[ANSWER] for answer in answers[case.id]}
+                if case.id in answers
+                else {
+                    query.id: tuple(option.groups[ANSWER] for option in query.options)
+                    for query in queries(checklist, case, sampling)
+                }
+            ).items()
+        ]
+    )
     shown = {words: mask for words, mask in _kinds(asked) if mask.any()}
     shown = shown or {"": asked.marks["people"]}
     unique = {mask.tobytes(): words for words, mask in reversed(shown.items())}
     kinds = tuple(words for words, mask in shown.items() if unique[mask.tobytes()] == words)
     templates = {key: number for number, key in enumerate(dict.fromkeys(map(_template, asked.cases)))}
     return ItemDesign(
-        rows={(case.id, query.id): row for row, (case, query) in enumerate(pairs)},
+        rows={
+            (case.id, query): row
+            for row, (case, query) in enumerate(zip(asked.cases, asked.queries, strict=True))
+        },
         cases=asked.cases,
-        queries=tuple(query.id for query in asked.queries),
+        queries=asked.queries,
         offered=asked.meanings >= 0,
         people=asked.marks["people"],
         kinds=kinds,
@@ -238,7 +261,7 @@ def design_of(checklist: Items, cases: Sequence[ItemCase], sampling: Sampling, w
         else np.zeros((*asked.meanings.shape, 0), np.bool_),
         counted=asked.marks["right" if word == "errors" else "favourable"],
         template=np.array([templates[_template(case)] for case in asked.cases]),
-        conditions=conditions(_factors(asked, word), len(pairs)),
+        conditions=conditions(_factors(asked, word), len(asked.cases)),
     )
 
 
@@ -419,9 +442,20 @@ class ItemQuestions:
     def design(self, word: str) -> ItemDesign:
         """The design of one of its scans."""
         if word not in self._designs:
-            checklist, cases, sampling = self._asked
-            self._designs[word] = design_of(checklist, cases, sampling, word)
+            self._designs[word] = design_of(*self._asked, word)
         return self._designs[word]
+
+    def answered_by(self, records: Sequence[Record], word: str) -> ItemDesign:
+        """The design of the questions that these records answer, which may not be the run's own."""
+        design = self.design(word)
+        ids = {case.id for case in design.cases}
+        foreign = any(
+            (record.case.case, answer.query) not in design.rows
+            for record in records
+            if record.case.case in ids
+            for answer in record.answers
+        )
+        return design_of(*self._asked, word, records) if foreign else design
 
 
 class ItemAnswers:
@@ -431,13 +465,20 @@ class ItemAnswers:
         self.questions = questions
         self.asked = bool(records)
         self._records = records
+        self._designs: dict[str, ItemDesign] = {}
         self._looks: dict[str, FirstLook] = {}
         self._scanned: dict[tuple[str, str], Scanned] = {}
+
+    def design(self, word: str) -> ItemDesign:
+        """The design of a scan of the questions that were answered."""
+        if word not in self._designs:
+            self._designs[word] = self.questions.answered_by(self._records, word)
+        return self._designs[word]
 
     def look(self, word: str) -> FirstLook:
         """The answers to the questions of a scan."""
         if word not in self._looks:
-            self._looks[word] = first_look(self.questions.design(word), self._records)
+            self._looks[word] = first_look(self.design(word), self._records)
         return self._looks[word]
 
     def scanned(self, word: str, allowance: str) -> Scanned:
@@ -445,6 +486,6 @@ class ItemAnswers:
         if (word, allowance) not in self._scanned:
             scan = choices if word == "choices" else compared
             self._scanned[word, allowance] = scan(
-                self.questions.design(word), self.look(word), SCANS[word], ALLOWANCES[allowance]
+                self.design(word), self.look(word), SCANS[word], ALLOWANCES[allowance]
             )
         return self._scanned[word, allowance]

@@ -44,7 +44,7 @@ class ItemScan(ScanMeasurement):
 
     @property
     def design(self) -> ItemDesign:
-        return self._answers.questions.design(self._word)
+        return self._answers.design(self._word)
 
     @property
     def selecting(self) -> str:
@@ -91,7 +91,7 @@ class ItemScan(ScanMeasurement):
         answers = None if former is None else former.answers
         if answers is None or self._word not in answers.questions.words:
             return None, None
-        design, look = answers.questions.design(self._word), answers.look(self._word)
+        design, look = answers.design(self._word), answers.look(self._word)
         keys = ((self.design.cases[row].id, self.design.queries[row]) for row in cell.questions)
         rows = [design.rows[key] for key in keys if key in design.rows]
         if self._word == "refusals":

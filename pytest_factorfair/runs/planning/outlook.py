@@ -18,6 +18,7 @@ from pytest_factorfair.redaction import redacted
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Query
+    from pytest_factorfair.models import Model
     from pytest_factorfair.runs.run import Run
     from pytest_factorfair.store import Store
     from pytest_factorfair.store.lengths import MeanLength
@@ -240,8 +241,8 @@ class Outlook:
 def notices(run: Run) -> Iterator[str]:
     """One line for each setting that has less effect than it seems to.
 
-    Rounded numbers of answers, gates that judge less than their words say, spare pictures, missing replicas,
-    and declines that count as neutral where nothing asks to choose among people.
+    Rounded numbers of answers, gates that judge less than their words say, spare pictures, what a log lacks,
+    missing replicas, and declines that count as neutral where nothing asks to choose among people.
     """
     settings = run.settings
     if settings.unread:
@@ -253,21 +254,28 @@ def notices(run: Run) -> Iterator[str]:
         from pytest_factorfair import gates
 
         yield from gates.cautions(run.gates, run.unasked)
-    if run.modality == "image":
-        from pytest_factorfair.models.picture_folder import PictureFolder
-
-        for spec, model in run.models.items():
-            if isinstance(model, PictureFolder):
-                prompts = {
-                    (query.prompt, query.repeat)
-                    for assignment in run.assignments  # whatever the shard
-                    if assignment.model == spec
-                    for query in run.queries(assignment)
-                }
-                if (surplus := model.surplus(prompts)) is not None:
-                    yield surplus
+    for spec, model in run.models.items():
+        if (matching := run.matching(spec)) is not None:
+            yield from (f"{spec}: {notice}" for notice in matching.notices)
+        if run.modality == "image":
+            yield from _spare_pictures(run, spec, model)
     if run.cluster is not None:
         yield from run.cluster.notices()
+
+
+def _spare_pictures(run: Run, spec: str, model: Model) -> Iterator[str]:
+    """How many pictures of a folder answer no query of the run."""
+    from pytest_factorfair.models.picture_folder import PictureFolder
+
+    if isinstance(model, PictureFolder):
+        prompts = {
+            (query.prompt, query.repeat)
+            for assignment in run.assignments  # whatever the shard
+            if assignment.model == spec
+            for query in run.queries(assignment)
+        }
+        if (surplus := model.surplus(prompts)) is not None:
+            yield surplus
 
 
 def _on_declines(run: Run) -> Iterator[str]:

@@ -54,8 +54,10 @@ def check(run: Run) -> None:
     typed = ",".join(f"{size}" if name == "samples" else f"{name}={size}" for name, size in sizes.items())
     undersized, *further_scores = lacking
     need = f"and {plural(len(further_scores), 'more gate')} need" if further_scores else "needs"
+    log = ", and a log that has them" if any(map(run.matching, run.models)) else ""
     raise InputError(
-        f"{undersized.gate.subject(undersized.score.words)} {need} more answers: --factorfair-samples={typed}"
+        f"{undersized.gate.subject(undersized.score.words)} {need} more answers: "
+        f"--factorfair-samples={typed}{log}"
     )
 
 

@@ -13,9 +13,8 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Response, plural
-from pytest_factorfair.models import replay
+from pytest_factorfair.logs.formats import open_log
 from tests import forkserver
-from tests.asking import ask, spec
 from tests.keeping import PNG, draw, drawn, files, fill, had
 
 TODAY = "9999-12-31"
@@ -57,9 +56,10 @@ def test_export_is_what_replay_takes(capsys: pytest.CaptureFixture[str]) -> None
     prompts = ["prompt a", "prompt b", "prompt d"]
     assert [json.loads(line)["prompt"] for line in output.splitlines()] == prompts
     Path("answers.jsonl").write_text(output)
-    responses = ask(replay.build(spec("replay:answers.jsonl")), *prompts)
-    assert [response.tokens_in for response in responses] == [3, 3, None]
-    assert [response.finish for response in responses] == ["stop", "stop", "length"]
+    replies = [*open_log(Path("answers.jsonl")).replies()]
+    assert [reply.prompt for reply in replies] == prompts
+    assert [reply.tokens_in for reply in replies] == [3, 3, None]
+    assert [reply.finish for reply in replies] == ["stop", "stop", "length"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_factorfair.domain import Answer, Answers, CaseKey, Outcome, Record, Usage
+from pytest_factorfair.domain import UNLOGGED, Answer, Answers, CaseKey, Outcome, Record, Usage
 
 
 def _answers(**outcomes: int) -> Answers:
@@ -55,3 +55,13 @@ def test_a_picture_is_lost_once_however_many_faces_it_shows() -> None:
     faces = [Answer("q0", "unparsed", "no known group", None, {}, {}, "")] * 3
     seen = [Answer(f"q{number}", "answered", "", None, {"race": "Asian"}, {}, "") for number in (1, 2, 3)]
     assert Answers(Record(CaseKey("m", "c", "case"), [*faces, *seen]), Usage()).readable
+
+
+def test_what_a_log_lacks_was_not_asked() -> None:
+    lacking = [Answer(f"{number}", "error", UNLOGGED, None, {}, {}, "") for number in range(9)]
+    replies: list[tuple[Outcome, int, bool]] = [
+        ("answered", 1, True), ("answered", 0, True), ("unparsed", 3, False)
+    ]  # fmt: skip
+    for outcome, logged, readable in replies:
+        answers = [Answer(f"logged {number}", outcome, "", None, {}, {}, "") for number in range(logged)]
+        assert Record(CaseKey("m", "c", "case"), [*lacking, *answers]).readable is readable

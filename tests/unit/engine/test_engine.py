@@ -8,7 +8,7 @@ import pytest
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine import Retry
 from pytest_factorfair.engine.dispatcher import Counters
-from pytest_factorfair.errors import InputError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.errors import InputError, RejectedRequestError, RetryableModelError, UnloggedError
 from pytest_factorfair.store import Store, keys
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import Clock, FakeModel, queries, query
@@ -276,6 +276,21 @@ def test_exhausted_retries_and_rejections_are_errors_of_their_query(
     assert store.count(keys(model.identity, queries(3))) == 1
     assert engine.snapshot() == Counters(asked=8, done=3, cached=0, errors=2)
     assert engine.failure is None
+
+
+def test_queries_that_a_log_lacks_are_no_calls(make_engine: MakeEngine) -> None:
+    """However many they are, in a row and before any answer: they say nothing about the others."""
+
+    async def lack(request: Request) -> Response:
+        if request.prompt == "prompt 499":
+            return Response("A")
+        raise UnloggedError("not in the log")
+
+    engine = make_engine(connections=1)
+    exchanges = engine.submit(FakeModel(lack), queries(500)).result(WAIT)
+    assert [exchange.error for exchange in exchanges] == ["not in the log"] * 499 + [""]
+    assert sum(exchange.calls for exchange in exchanges) == 1
+    assert engine.snapshot() == Counters(asked=1, done=500, cached=0, errors=499)
 
 
 def test_error_is_asked_again_by_the_next_run(make_engine: MakeEngine) -> None:

@@ -1,0 +1,281 @@
+"""Chat completions as JSON lines, and the results of batches with the file of requests beside them.
+
+A line has a request with ``messages`` and a response with ``choices``, in itself or under the usual names; or
+messages of which the last is the reply. A line of results has only the response: its request is the line of
+another file with the same ``custom_id``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pytest_factorfair.domain import Response, plural
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.logs.items import item_in
+from pytest_factorfair.logs.log import Log, LoggedReply
+from pytest_factorfair.logs.messages import (
+    Conversation,
+    conversation,
+    openai_logprobs,
+    plain,
+    settings_in,
+    text_of,
+)
+from pytest_factorfair.logs.reading import Entry, Source, lines, opened, sha256
+from pytest_factorfair.models.openai_chat import finish_of, response_of
+from pytest_factorfair.models.openai_errors import MalformedReplyError, complaint_in
+from pytest_factorfair.models.openai_format import tokens
+from pytest_factorfair.redaction import fit
+
+_REQUESTS = ("request", "input", "body", "params")
+_RESPONSES = ("response", "output", "completion", "body", "result")
+
+Fields = Mapping[str, Any]
+
+
+def is_chat(first: Fields) -> bool:
+    """Whether an object is a call with its messages."""
+    return _request(first) is not None
+
+
+def is_result(first: Fields) -> bool:
+    """Whether an object is a line of a batch."""
+    return "custom_id" in first
+
+
+def open_chats(source: Source) -> Log:
+    """Open chat completions."""
+    return Log("chat completions", {source.path.name: sha256(source.path)}, partial(_calls, source))
+
+
+def open_results(source: Source, requests: Path | None) -> Log:
+    """Open the results of a batch; ``requests`` is the file of requests if it is not beside them.
+
+    Raises:
+        InputError: it is the file of requests, or there is none with the requests.
+    """
+    if not source.first.keys() & {"response", "error", "result"}:
+        raise InputError(f"{source.path}: it has the requests of a batch; name the file of its results")
+    path = requests or _requests_beside(source)
+    return Log(
+        "results of a batch",
+        {file.name: sha256(file) for file in (source.path, path)},
+        partial(_results, source, path),
+    )
+
+
+def _calls(source: Source) -> Iterator[LoggedReply]:
+    for entry in source.entries():
+        request = _request(entry.fields)
+        if request is None:
+            raise InputError(f"{entry.where}: expected a call, with messages")
+        yield _reply(entry.where, request, _response(entry.fields), entry.fields)
+
+
+def _request(fields: Fields) -> Fields | None:
+    """What asks in an object: the object itself, or the part of it with messages."""
+    nested = [fields.get(name) for name in _REQUESTS]
+    deeper = [part.get("body") for part in nested if isinstance(part, Mapping)]
+    for part in (fields, *nested, *deeper):
+        if isinstance(part, Mapping) and isinstance(part.get("messages"), list):
+            return part
+    return None
+
+
+def _response(fields: Fields) -> object:
+    """What replies in an object: the part of it that is a completion, an error or a text."""
+    if "choices" in fields:
+        return fields
+    part = next((fields[name] for name in _RESPONSES if fields.get(name) is not None), None)
+    if isinstance(part, Mapping) and isinstance(part.get("body"), Mapping):
+        return part["body"]
+    return fields if part is None and fields.get("error") else part
+
+
+def _reply(where: str, request: Fields, response: object, fields: Fields) -> LoggedReply:
+    """The reply to a request; a request without response ends with the reply.
+
+    Raises:
+        InputError: there is none, or one of the messages contains a picture.
+    """
+    messages = request["messages"] if "messages" in request else _inputs(request)
+    if response is None and isinstance(messages, list) and messages:
+        *messages, last = messages
+        if not isinstance(last, Mapping) or last.get("role") != "assistant":
+            raise InputError(f"{where}: it has no response, and its last message is not the assistant's")
+        response = last
+    asked = conversation(messages, where)
+    system = request.get("system") or request.get(
+        "instructions"
+    )  # Anthropic's, and that of OpenAI's Responses
+    if system:
+        asked = Conversation(asked.prompt, text_of(system, where))
+    answered = _answered(response, where)
+    return replace(
+        answered,
+        prompt=asked.prompt,
+        model=str(request.get("model") or fields.get("model") or answered.answered_by),
+        settings={**settings_in(fields, request), **asked.settings},
+        item=item_in(fields, fields.get("custom_id", fields.get("id", where))),
+    )
+
+
+def _inputs(request: Fields) -> list[Any]:
+    """The messages of a request to OpenAI's Responses, or of a completion without chat."""
+    given = request.get("input", request.get("prompt"))
+    return [{"role": "user", "content": given}] if isinstance(given, str) else given or []
+
+
+def _answered(response: object, where: str) -> LoggedReply:
+    """The reply without its prompt.
+
+    Raises:
+        InputError: it is a picture, or nothing that is known.
+    """
+    if isinstance(response, str):
+        return LoggedReply("", plain(response, where), where)
+    if not isinstance(response, Mapping):
+        raise InputError(f"{where}: it has no response")
+    if isinstance(response.get("choices"), list):
+        return _completion(response, where)
+    if response.get("role") == "assistant" or response.get("type") == "message":
+        return _message(response, where)
+    if isinstance(response.get("output"), list):
+        return _output(response, where)
+    if response.get("type") == "succeeded" and isinstance(response.get("message"), Mapping):
+        return _message(response["message"], where)
+    if isinstance(response.get("data"), list):
+        raise InputError(f"{where}: its response is a picture or an embedding; only text is judged")
+    error = response.get("error") or response.get("type")
+    if not error:
+        raise InputError(f"{where}: its response is no chat completion: {fit(json.dumps(response))}")
+    if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):  # Anthropic's
+        response = error
+    message = complaint_in(response).message or (error if isinstance(error, str) else json.dumps(error))
+    return LoggedReply("", "", where, error=fit(message))
+
+
+def _completion(response: Fields, where: str) -> LoggedReply:
+    choice = response["choices"][0] if response["choices"] else None
+    if isinstance(choice, Mapping) and isinstance(choice.get("text"), str):  # a completion without chat
+        response = {**response, "choices": [{**choice, "message": {"content": choice["text"]}}]}
+    try:
+        read = response_of(response, model="")
+    except MalformedReplyError as error:
+        return LoggedReply("", "", where, error=str(error))
+    return replace(_of(read, where), logprobs=openai_logprobs(choice) if isinstance(choice, Mapping) else {})
+
+
+def _of(response: Response, where: str) -> LoggedReply:
+    return LoggedReply(
+        "",
+        plain(response.text, where),
+        where,
+        finish=response.finish,
+        tokens_in=response.tokens_in,
+        tokens_out=response.tokens_out,
+        tokens_reasoning=response.tokens_reasoning,
+        answered_by=response.model,
+    )
+
+
+def _message(message: Fields, where: str) -> LoggedReply:
+    """The reply in a message of an assistant, such as Anthropic's."""
+    usage = message.get("usage")
+    usage = usage if isinstance(usage, Mapping) else {}
+    return LoggedReply(
+        "",
+        text_of(message.get("content"), where),
+        where,
+        finish=finish_of(message.get("stop_reason")),
+        tokens_in=tokens(usage.get("input_tokens")),
+        tokens_out=tokens(usage.get("output_tokens")),
+        answered_by=str(message.get("model") or ""),
+    )
+
+
+def _output(response: Fields, where: str) -> LoggedReply:
+    """The reply in a response of OpenAI's Responses."""
+    said = [
+        part for part in response["output"] if isinstance(part, Mapping) and part.get("type") == "message"
+    ]
+    text = "".join(text_of(part.get("content"), where) for part in said)
+    incomplete = response.get("incomplete_details")
+    reason = incomplete.get("reason") if isinstance(incomplete, Mapping) else None
+    return _message({**response, "content": text, "stop_reason": reason}, where)
+
+
+def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:
+    """The replies of a batch, each with its request.
+
+    Raises:
+        InputError: a result has no request, or two requests or results have one id.
+    """
+    by_id: dict[str, Entry] = {}
+    for entry in lines(requests):
+        request_id = str(entry.fields.get("custom_id"))
+        if request_id in by_id:
+            raise InputError(
+                f"{entry.where}: custom_id '{fit(request_id)}' is at {by_id[request_id].where}, too"
+            )
+        by_id[request_id] = entry._replace(fields={})
+    answered: dict[str, str] = {}
+    with opened(requests) as file:
+        for entry in source.entries():
+            request_id = str(entry.fields.get("custom_id"))
+            if request_id not in by_id:
+                raise InputError(f"{entry.where}: custom_id '{fit(request_id)}' is not in {requests}")
+            if request_id in answered:
+                raise InputError(
+                    f"{entry.where}: custom_id '{fit(request_id)}' is at {answered[request_id]}, too: "
+                    "keep one reply"
+                )
+            answered[request_id] = entry.where
+            file.seek(by_id[request_id].offset)
+            sent = json.loads(file.readline())
+            request = sent.get("body", sent.get("params"))
+            if not isinstance(request, dict):
+                raise InputError(f"{by_id[request_id].where}: expected a request, with body or params")
+            yield _reply(entry.where, request, _response(entry.fields), entry.fields)
+
+
+def _requests_beside(source: Source) -> Path:
+    """The file of requests in the same folder: the one with the request of the first result.
+
+    Raises:
+        InputError: there is none, or there are several.
+    """
+    first_id = str(source.first.get("custom_id"))
+    files = [
+        path
+        for path in sorted(source.path.parent.glob("*.jsonl"))
+        if path != source.path and _asks(path, first_id)
+    ]
+    if len(files) == 1:
+        return files[0]
+    problem = (
+        f"{plural(len(files), 'file')} beside it have the request of '{fit(first_id)}'"
+        if files
+        else f"no file *.jsonl beside it has the request of '{fit(first_id)}'"
+    )
+    raise InputError(
+        f"{source.path}: {problem}; name the file that was sent with --factorfair-model-arg=requests=FILE"
+    )
+
+
+def _asks(path: Path, request_id: str) -> bool:
+    """Whether a file of requests has the one with this id."""
+    try:
+        for entry in lines(path):
+            if not ("custom_id" in entry.fields and entry.fields.keys() & {"body", "params"}):
+                return False
+            if entry.fields["custom_id"] == request_id:
+                return True
+    except InputError:
+        pass
+    return False

@@ -1,0 +1,199 @@
+"""Logs of Inspect, ``.eval`` archives and JSON, through its own package."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_factorfair.domain import utf8
+from pytest_factorfair.errors import InputError, MissingExtraError
+from pytest_factorfair.logs.items import lettered, targets_of
+from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
+from pytest_factorfair.logs.messages import conversation, letter_logprobs, settings_in, text_of
+from pytest_factorfair.logs.reading import Source, elements, sha256
+from pytest_factorfair.models.openai_chat import finish_of
+from pytest_factorfair.redaction import fit
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.model import ChatCompletionChoice
+
+KEYS = frozenset({"version", "status", "eval"})
+
+AT_ONCE = 16
+"""Samples in memory; reading any number of them begins with the table of contents."""
+
+_UNUSED = {"events", "store", "attachments", "timelines", "error_retries"}
+"""The fields of samples that are not read: an agent's can be large."""
+
+
+def open_log(source: Source) -> Log:
+    """Open a log.
+
+    Raises:
+        InputError: it is damaged, encrypted, or newer than the package.
+        MissingExtraError: the package is not installed.
+    """
+    path = source.path
+    archived = source.shape == "archive"
+    if archived:
+        _check_archive(path)
+    if find_spec("inspect_ai") is None:
+        raise MissingExtraError(f"'{path}' is a log of Inspect; reading it", "inspect")
+    from inspect_ai.log import read_eval_log
+
+    try:
+        header = read_eval_log(str(path), header_only=True, format="eval" if archived else "json")
+    except Exception as error:  # noqa: BLE001 - whatever the package raises about a file that it cannot read
+        raise _unreadable(path, error) from None
+    version = header.eval.packages.get("inspect_ai", "")
+    return Log(
+        f"a log of Inspect {version}".rstrip(),
+        {path.name: sha256(path)},
+        partial(_replies, source, header),
+    )
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    reason = fit(str(error).splitlines()[0]) if str(error) else type(error).__name__
+    return InputError(f"{path}: Inspect cannot read this log: {reason}")
+
+
+def _check_archive(path: Path) -> None:
+    """Check that an archive is a whole log of Inspect.
+
+    Raises:
+        InputError: it is not.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, OSError):
+        raise InputError(f"{path}: the archive is damaged, or a part of it is missing") from None
+    if any(member.flag_bits & 1 for member in members):
+        raise InputError(f"{path}: the archive is encrypted: decrypt it first")
+    if not {"header.json", "_journal/start.json"} & {member.filename for member in members}:
+        raise InputError(f"{path}: an archive that is no log of Inspect: unpack it first")
+
+
+def _replies(source: Source, header: EvalLog) -> Iterator[LoggedReply]:
+    model = header.eval.model
+    settings = settings_in(header.plan.config.model_dump(exclude_none=True))
+    for sample in _archived(source.path) if source.shape == "archive" else _written(source.path):
+        where = f"{source.path}: sample {sample.id}, epoch {sample.epoch}"
+        yield _reply(sample, where, model, settings)
+
+
+def _archived(path: Path) -> Iterator[EvalSample]:
+    """The samples of an archive.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    from inspect_ai.log import read_eval_log_sample_summaries, read_eval_log_samples_by_id
+
+    try:
+        summaries = iter(read_eval_log_sample_summaries(str(path), format="eval"))
+        while ids := [(summary.id, summary.epoch) for summary in islice(summaries, AT_ONCE)]:
+            yield from read_eval_log_samples_by_id(str(path), ids, format="eval", exclude_fields=_UNUSED)
+    except (GeneratorExit, InputError):
+        raise
+    except Exception as error:  # noqa: BLE001 - as above
+        raise _unreadable(path, error) from None
+
+
+def _written(path: Path) -> Iterator[EvalSample]:
+    """The samples of a JSON document, which the package would read as a whole.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    from inspect_ai.log import EvalSample
+    from pydantic import ValidationError
+
+    for entry in elements(path, "samples.item"):
+        fields = {name: value for name, value in entry.fields.items() if name not in _UNUSED}
+        try:
+            sample = EvalSample.model_validate(fields)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            raise InputError(
+                f"{entry.where}: {'.'.join(map(str, problem['loc']))}: {fit(problem['msg'])}"
+            ) from None
+        yield sample
+
+
+def _reply(sample: EvalSample, where: str, model: str, settings: Mapping[str, Any]) -> LoggedReply:
+    """The last reply of a sample, after all other messages.
+
+    Raises:
+        InputError: a message contains a picture.
+    """
+    messages = [message.model_dump() for message in sample.messages]
+    if messages and messages[-1]["role"] == "assistant":
+        messages.pop()
+    if not messages and isinstance(sample.input, str):
+        messages = [{"role": "user", "content": sample.input}]
+    asked = conversation(messages, where)
+    output = sample.output
+    error = sample.error.message if sample.error else output.error
+    choice = output.choices[0] if output.choices else None
+    if choice is None:
+        error = error or "no reply"
+    usage = output.usage
+    cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0) if usage else 0
+    return LoggedReply(
+        asked.prompt,
+        "" if choice is None else text_of(_content(choice), where),
+        where,
+        finish=finish_of(choice.stop_reason if choice else None),
+        tokens_in=usage.input_tokens + cached if usage else None,
+        tokens_out=usage.output_tokens if usage else None,
+        tokens_reasoning=usage.reasoning_tokens if usage else None,
+        seconds=output.time,
+        logprobs=_logprobs(choice) if choice else {},
+        model=model,
+        answered_by=output.model,
+        settings={**settings, **asked.settings},
+        error=fit(error or ""),
+        item=_item(sample),
+    )
+
+
+def _content(choice: ChatCompletionChoice) -> object:
+    """The content of a reply as plain values."""
+    content = choice.message.content
+    return content if isinstance(content, str) else [part.model_dump() for part in content]
+
+
+def _logprobs(choice: ChatCompletionChoice) -> dict[str, float]:
+    tokens = choice.logprobs.content if choice.logprobs else ()
+    return letter_logprobs(
+        (token.token, token.logprob, {other.token: other.logprob for other in token.top_logprobs or ()})
+        for token in tokens
+    )
+
+
+def _item(sample: EvalSample) -> LoggedItem | None:
+    """The item of a sample with choices; its input may hold both context and question."""
+    if not sample.choices:
+        return None
+    options = lettered(sample.choices)
+    question = sample.input if isinstance(sample.input, str) else _asked(sample.input)
+    return LoggedItem(
+        str(sample.id),
+        utf8(question),
+        "",
+        options,
+        targets_of(sample.target, options),
+        sample.metadata,
+    )
+
+
+def _asked(messages: Sequence[Any]) -> str:
+    return next((message.text for message in reversed(messages) if message.role == "user"), "")

@@ -1,0 +1,272 @@
+"""Files of other tools, read piece by piece: nothing in them is executed, and no link in them is followed."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from io import BufferedReader, BytesIO
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, NoReturn
+
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.redaction import fit
+
+Shape = Literal["lines", "array", "document", "table", "archive"]
+
+LONGEST = 16 * 2**20
+"""Bytes of a line; one that is longer contains more than text."""
+
+HEAD = 2**16
+"""Bytes at the beginning of a file, by which its shape is told."""
+
+FIRST_KEYS = 2**18
+"""Bytes at the beginning of a JSON document, by whose keys its format is told."""
+
+_UNREADABLE: Mapping[bytes, str] = {
+    b"\x1f\x8b": "is compressed (gzip): unpack it first",
+    b"\x28\xb5\x2f\xfd": "is compressed (zstd): unpack it first",
+    b"BZh": "is compressed (bzip2): unpack it first",
+    b"\xfd7zXZ": "is compressed (xz): unpack it first",
+    b"7z\xbc\xaf": "is compressed (7z): unpack it first",
+    b"-----BEGIN PGP": "is encrypted: decrypt it first",
+    b"age-encryption.org": "is encrypted: decrypt it first",
+    b"Salted__": "is encrypted: decrypt it first",
+    b"SQLite format 3": "is a database: export the replies as JSON lines or CSV",
+    b"PAR1": "is a Parquet file: export it as JSON lines or CSV",
+    b"\x89PNG": "is a picture",
+    b"\xff\xd8\xff": "is a picture",
+    b"GIF8": "is a picture",
+    b"RIFF": "is a picture",
+    b"%PDF": "is a PDF document",
+    b"\x80\x04\x95": "is a pickle, which could run any code: export the replies as JSON lines or CSV",
+    b"\x80\x05\x95": "is a pickle, which could run any code: export the replies as JSON lines or CSV",
+    b"\xff\xfe": "is text in UTF-16: save it as UTF-8",
+    b"\xfe\xff": "is text in UTF-16: save it as UTF-8",
+}
+"""What files begin with that contain no text, and what to do about them."""
+
+
+class Entry(NamedTuple):
+    """An object of a file, with its place: ``file:line``, or ``file: entry number``.
+
+    ``offset`` is where a line begins, in bytes.
+    """
+
+    where: str
+    fields: dict[str, Any]
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of JSON objects, one a line or in an array, a single JSON document, a table, or an archive.
+
+    ``first`` is the first object of lines, an array or a table. Of a document it has the first keys alone.
+    """
+
+    path: Path
+    shape: Shape
+    first: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, path: Path) -> Source:
+        """Tell the shape of a file by its beginning.
+
+        Raises:
+            InputError: it cannot be read, or contains no text.
+        """
+        with opened(path) as file:
+            head = file.read(HEAD)
+        if head.startswith(b"PK\x03\x04"):
+            return cls(path, "archive", {})
+        for beginning, problem in _UNREADABLE.items():
+            if head.startswith(beginning):
+                raise InputError(f"{path}: {problem}")
+        if b"\0" in head:
+            raise InputError(f"{path}: is no text")
+        text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if not text:
+            raise InputError(
+                f"{path}: it contains no answers; write one JSON object with prompt and text per line"
+            )
+        if text.startswith(b"["):
+            first_element = next(elements(path, "item"), None)
+            if first_element is None:
+                raise InputError(f"{path}: it contains no answers: its array has no objects")
+            return cls(path, "array", first_element.fields)
+        if not text.startswith(b"{"):
+            return cls(path, "table", next((row.fields for row in rows(path)), {}))
+        try:
+            return cls(path, "lines", next(lines(path)).fields)
+        except InputError:
+            if keys := _first_keys(path):
+                return cls(path, "document", keys)
+            raise
+
+    def entries(self) -> Iterator[Entry]:
+        """The objects of lines, an array or a table.
+
+        Raises:
+            InputError: the file is damaged; the message begins with its place.
+        """
+        if self.shape == "table":
+            return rows(self.path)
+        return lines(self.path) if self.shape == "lines" else elements(self.path, "item")
+
+
+def opened(path: Path) -> BufferedReader:
+    """Open a file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}") from None
+
+
+def sha256(path: Path) -> str:
+    """The digest of a file."""
+    with opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def lines(path: Path) -> Iterator[Entry]:
+    """The objects in a file of JSON lines; empty lines are skipped.
+
+    Raises:
+        InputError: a line is not a JSON object.
+    """
+    with opened(path) as file:
+        number = offset = 0
+        while line := _without_mark(file).readline(LONGEST) if number == 0 else file.readline(LONGEST):
+            number += 1
+            where = f"{path}:{number}"
+            if line.strip():
+                yield Entry(where, _parsed(line, where), offset)
+            offset = file.tell()
+
+
+def _parsed(line: bytes, where: str) -> dict[str, Any]:
+    """The object of a line.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        fields = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: byte {error.start} is not UTF-8") from None
+    except (ValueError, RecursionError):
+        fields = None
+        if len(line) == LONGEST:
+            raise InputError(f"{where}: the line is longer than {LONGEST // 2**20} MB") from None
+        if not line.endswith(b"\n") and line.lstrip().startswith(b"{") and where[-2:] != ":1":
+            raise InputError(
+                f"{where}: it ends in the middle of a line: a part of the file is missing"
+            ) from None
+    if not isinstance(fields, dict):
+        raise InputError(f'{where}: not a JSON object; write {{"prompt": ..., "text": ...}}')
+    return fields
+
+
+def elements(path: Path, prefix: str) -> Iterator[Entry]:
+    """The objects of an array in a JSON document; ``prefix`` is ijson's name for it, such as ``item``.
+
+    Raises:
+        InputError: the document is damaged, or the array has something else.
+    """
+    import ijson
+
+    with opened(path) as file:
+        number = 0
+        try:
+            for element in ijson.items(_without_mark(file), prefix, use_float=True):
+                number += 1
+                where = f"{path}: entry {number}"
+                if not isinstance(element, dict):
+                    raise InputError(f"{where}: not a JSON object")
+                yield Entry(where, element)
+        except ijson.JSONError as error:
+            damaged(path, error, number)
+
+
+def value_at(path: Path, prefix: str) -> Any:
+    """A value in a JSON document, which may be large but for this value; None if it lacks it.
+
+    Raises:
+        InputError: the document is damaged before the value.
+    """
+    import ijson
+
+    with opened(path) as file:
+        try:
+            return next(ijson.items(_without_mark(file), prefix, use_float=True), None)
+        except ijson.JSONError as error:
+            damaged(path, error)
+
+
+def damaged(path: Path, error: Exception, entries: int = 0) -> NoReturn:
+    """Report a document that is no JSON from somewhere on.
+
+    Raises:
+        InputError: always.
+    """
+    after = f" after entry {entries}" if entries else ""
+    if "incomplete" in str(error).lower() or "premature" in str(error).lower():
+        raise InputError(f"{path}: it ends in the middle{after}: half of the file is missing") from None
+    raise InputError(f"{path}: it is no JSON{after}: {fit(str(error).splitlines()[0])}") from None
+
+
+def _without_mark(file: BufferedReader) -> BufferedReader:
+    """The file after the mark that only Windows writes."""
+    if file.read(3) != b"\xef\xbb\xbf":
+        file.seek(0)
+    return file
+
+
+def _first_keys(path: Path) -> Mapping[str, None]:
+    """The first keys of a JSON document, by which the formats are told; none if it is no JSON."""
+    import ijson
+    from ijson.backends import python  # the others fail before the first key if NaN is among the next values
+
+    most = 3
+    keys: dict[str, None] = {}
+    with opened(path) as file:
+        beginning = BytesIO(_without_mark(file).read(FIRST_KEYS))
+        try:
+            for prefix, event, value in python.parse(beginning, multiple_values=True):
+                if prefix == "" and event == "map_key":
+                    keys[value] = None
+                if len(keys) == most or (prefix == "" and event == "end_map"):
+                    break
+        except ijson.JSONError:
+            pass  # the rest of it is read when its format is known
+    return keys
+
+
+def rows(path: Path) -> Iterator[Entry]:
+    """The rows of a table of comma-separated values, which may also be separated by semicolons or tabs.
+
+    Raises:
+        InputError: a row has more or fewer values than the header, or is no text.
+    """
+    number = 1
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = file.readline()
+            file.seek(0)
+            table = csv.DictReader(file, delimiter=max(",;\t", key=header.count), strict=True)
+            for row in table:
+                number = table.line_num
+                if None in row or None in row.values():
+                    raise InputError(f"{path}:{number}: it has not as many values as the header has columns")
+                yield Entry(f"{path}:{number}", row)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8") from None
+    except csv.Error as error:
+        raise InputError(f"{path}:{number + 1}: {error}") from None

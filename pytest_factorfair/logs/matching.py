@@ -179,7 +179,8 @@ class _Cases:
         self._cases = [_Slots(checklist, queries) for checklist, queries in asked if queries]
         # Queries with one prompt and repeat share a reply, as they share a key in the store.
         self._by_prompt: dict[str, dict[int, list[tuple[_Slots, int]]]] = {}
-        self._by_first_line: dict[str, dict[tuple[str, ...], str]] = {}
+        self._by_lines: dict[tuple[str, ...], str] = {}
+        self._options: dict[str, int] = {}
         self._items = _ItemIndex()
         for slots in self._cases:
             answer_format = _unix(getattr(slots.checklist, "answer_format", ""))
@@ -188,7 +189,8 @@ class _Cases:
                 self._by_prompt.setdefault(prompt, {}).setdefault(query.repeat, []).append((slots, position))
                 lines = _lines(prompt.removesuffix(answer_format))
                 if lines:
-                    self._by_first_line.setdefault(lines[0], {})[lines] = prompt
+                    self._by_lines[lines] = prompt
+                    self._options[prompt] = len(query.options)
             case = slots.queries[0].case
             if case is not None and (question := benchmark_of(slots.checklist).question(case)):
                 self._items.add(case.id, question, slots)
@@ -197,11 +199,11 @@ class _Cases:
         """Give a reply to a query that it answers; False if all of them have one, None if there is none.
 
         Raises:
-            InputError: it asks what two items or prompts ask, or an item with other options, or has the
-                prompt and the numbered repeat of another reply.
+            InputError: it asks what two items ask, or an item with other options, or has the prompt and the
+                numbered repeat of another reply.
         """
         prompt = _unix(reply.prompt)
-        own = self._by_prompt.get(prompt) or self._by_prompt.get(self._contained(prompt, reply.where), {})
+        own = self._by_prompt.get(prompt) or self._by_prompt.get(self._begun(prompt), {})
         for repeat, sharing in own.items():
             if reply.repeat not in (None, repeat):
                 continue
@@ -243,22 +245,17 @@ class _Cases:
             replies |= {as_asked[position].id: reply for position, reply in slots.replies.items()}
         return replies, queries
 
-    def _contained(self, prompt: str, where: str) -> str:
-        """The prompt of a query whose lines, without the answer format, a logged prompt contains.
+    def _begun(self, prompt: str) -> str:
+        """The prompt of a query with which a logged prompt begins, without the answer format; or "".
 
-        Raises:
-            InputError: it contains those of several.
+        What precedes it may be a context, and a further option makes it another question.
         """
         lines = _lines(prompt)
-        found: dict[int, tuple[int, str]] = {}
-        for start, line in enumerate(lines):
-            for own, own_prompt in self._by_first_line.get(line, {}).items():
-                end = start + len(own)
-                if lines[start:end] == own and end > found.get(start, (0, ""))[0]:
-                    found[start] = end, own_prompt
-        if len({own_prompt for _, own_prompt in found.values()}) > 1:
-            raise InputError(f"{where}: the prompt contains several questions of the checklist")
-        return next((own_prompt for _, own_prompt in found.values()), "")
+        for length in range(len(lines), 0, -1):
+            if (own := self._by_lines.get(lines[:length])) is not None:
+                further = _option_line(chr(ord("A") + self._options[own]))
+                return own if not any(map(further.match, lines[length : length + 1])) else ""
+        return ""
 
 
 class _AskedItem(NamedTuple):
@@ -435,6 +432,12 @@ def _shown(
         words = tuple(dict.fromkeys((*by_letter[own].words, *wordings, *further)))
         shown.append(replace(by_letter[own], letter=letter, words=words))
     return tuple(shown)
+
+
+@cache
+def _option_line(letter: str) -> re.Pattern[str]:
+    """A line with the option of a letter."""
+    return re.compile(rf"\W*{letter}[).:\]]", re.IGNORECASE)
 
 
 @cache

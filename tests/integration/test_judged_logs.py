@@ -14,7 +14,7 @@ import pytest
 from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
 from tests.extras import needs
-from tests.project import Project
+from tests.project import FEW, Project
 from tests.unit.benchmarks.items import files
 
 NUMBER = 60
@@ -103,11 +103,31 @@ def inspect(folder: Path, answers: Iterable[tuple[Row, Row]]) -> str:
     return "late.eval"
 
 
-def report(folder: Path, model: str, name: str, **settings: object) -> dict[str, Any]:
-    """The report of a run on the checklist of the folder."""
+def report(folder: Path, model: str, name: str, **settings: Any) -> dict[str, Any]:
+    """The report of a run, by default on the checklist of the folder."""
     run(model, **({"checklist": ["late.yaml"]} | settings), report=str(folder / name), root=folder)
     written: dict[str, Any] = json.loads((folder / name / "report.json").read_text(encoding="utf-8"))
     return written
+
+
+def scores(report: Mapping[str, Any]) -> dict[tuple[str, ...], tuple[float, ...]]:
+    """The values and intervals of a report's scores."""
+    return {
+        tuple(row.get(name) for name in ("metric", "part", "context", "attribute")): tuple(
+            row[name] for name in ("value", "low", "high", "n")
+        )
+        for row in report["scores"]
+    }
+
+
+def verdicts(report: Mapping[str, Any]) -> dict[str, str]:
+    return {gate["name"]: gate["verdict"] for gate in report["gates"]}
+
+
+def responses(folder: Path, name: str) -> list[Row]:
+    """The answers of a report with their prompts and replies."""
+    lines = (folder / name / "responses.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 @pytest.fixture
@@ -121,9 +141,7 @@ def answered(folder: Path, model: str = BIASED) -> list[tuple[Row, Row]]:
     """The questions with the answers of a respondent that we ask, in an order of the log's own."""
     report(folder, model, "ours")
     items = {item["id"]: item for item in LATE}
-    lines = (folder / "ours" / "responses.jsonl").read_text(encoding="utf-8").splitlines()
-    answers = [json.loads(line) for line in lines]
-    pairs = [(items[answer["case"].partition("-")[2]], answer) for answer in answers]
+    pairs = [(items[answer["case"].partition("-")[2]], answer) for answer in responses(folder, "ours")]
     Random(1).shuffle(pairs)  # noqa: S311 - not a secret
     return pairs
 
@@ -141,30 +159,38 @@ def test_the_same_answers_have_equal_scores(
     theirs = report(folder, f"replay:{log}", "log", gate=["default"])
     assert f"replay:{log}: {len(LATE)} of {len(LATE)} logged replies match the checklist" in theirs["notes"]
 
-    def scores(report: Mapping[str, Any]) -> dict[tuple[str, ...], tuple[float, ...]]:
-        return {
-            (row["metric"], row["part"], row["context"]): (row["value"], row["low"], row["high"], row["n"])
-            for row in report["scores"]
-        }
-
     assert scores(theirs) == scores(ours)
     assert {"bias_ambiguous", "bias_disambiguated", "accuracy"} <= {metric for metric, *_ in scores(ours)}
-    verdicts = [{gate["name"]: gate["verdict"] for gate in report["gates"]} for report in (ours, theirs)]
-    assert verdicts[0] == verdicts[1]
-    assert verdicts[0]["bias_ambiguous-ambiguous-le-0.1"] == "failed"
-    offered = [
-        [
-            row["offered"]["answer"]
-            for line in (folder / name / "responses.jsonl").read_text(encoding="utf-8").splitlines()
-            if (row := json.loads(line))["case"].startswith("ambiguous")
-        ]
+    assert verdicts(theirs) == verdicts(ours)
+    assert verdicts(ours)["bias_ambiguous-ambiguous-le-0.1"] == "failed"
+    judged, logged = (
+        [row["offered"]["answer"] for row in responses(folder, name) if row["case"].startswith("ambiguous")]
         for name in ("judged", "log")
-    ]
-    assert offered[0] != offered[1]  # the scan of letters is about the orders of the log
+    )
+    assert judged != logged  # the scan of letters is about the orders of the log
     texts = {option["means"]: option["text"] for option in LATE[0]["options"]}
-    assert {tuple(texts[meaning] for meaning in order) for order in offered[1]} == {
+    assert {tuple(texts[meaning] for meaning in order) for order in logged} == {
         tuple(shuffled(LATE[0]["options"]))
     }
+
+
+def test_our_own_questions_asked_by_another_tool(folder: Path) -> None:
+    """With other words on how to answer; as a log cannot be asked again, its gates have one look."""
+    sizes = {"checklist": [str(FEW)], "samples": "24,objective=4", "gate": ["default"], "estimator": "plugin"}
+    ours = report(folder, "sim:stereotyped?refuse=0.1", "ours", looks=1, **sizes)
+    replies = [
+        {
+            "prompt": f"{row['prompt'].rpartition(chr(10))[0]}\nAnswer with the letter alone.",
+            "text": row.get("letter") or row["response"]["text"],
+        }
+        for row in responses(folder, "ours")
+    ]
+    (folder / "replies.jsonl").write_text(files.lines(*replies), encoding="utf-8")
+    theirs = report(folder, "replay:replies.jsonl", "theirs", **sizes)
+    assert scores(theirs) == scores(ours)
+    assert verdicts(theirs) == verdicts(ours)
+    assert {"failed", "passed"} <= set(verdicts(ours).values())
+    assert theirs["fingerprint"]["models"]["replay:replies.jsonl"]["provider"] == "replay"
 
 
 def test_two_answers_to_a_question(folder: Path) -> None:
@@ -173,10 +199,8 @@ def test_two_answers_to_a_question(folder: Path) -> None:
     log = lm_eval(folder, [*pairs, *pairs])
     once = report(folder, f"replay:{log}", "once")
     both = report(folder, f"replay:{log}", "both", samples="repeats=2")
-    n = {(row["metric"], row["part"], row["context"]): row["n"] for row in once["scores"]}
-    assert {(row["metric"], row["part"], row["context"]): row["n"] for row in both["scores"]} == {
-        key: 2 * number for key, number in n.items()
-    }
+    n = {key: 2 * number for key, (*_, number) in scores(once).items()}
+    assert {key: number for key, (*_, number) in scores(both).items()} == n
     assert any("120 logged replies are left out" in note for note in once["notes"])
     assert not any("left out" in note for note in both["notes"])
 
@@ -206,14 +230,8 @@ def test_what_the_log_lacks_is_missing(project: Project) -> None:
         )
         assert noted in shown[lacking]
     assert "release: PASS" in shown[4]
-    assert sum(score["n"] for score in project_scores(project)) > 0
     assert "release: UNDECIDED" in shown[40]
     assert "the log lacks 40 of the 120 questions of the checklist" in shown[40]
-
-
-def project_scores(project: Project) -> list[dict[str, Any]]:
-    scores: list[dict[str, Any]] = project.report()["scores"]
-    return scores
 
 
 @pytest.mark.parametrize(
@@ -280,12 +298,14 @@ def test_a_checklist_from_a_log_of_bbq(project: Project, capsys: pytest.CaptureF
         "--factorfair-model=replay:samples.jsonl", "--factorfair-checklist=made.yaml", "--factorfair-gate=default",
         "-p", "no:xdist",
     )  # fmt: skip
-    verdicts = project.verdicts()
-    assert {"bias_ambiguous-ambiguous-le-0.1", "scan-choices"} <= verdicts.keys()
-    assert verdicts["bias_ambiguous-ambiguous-le-0.1"] == "passed"
-    accuracies = {row["part"]: row["value"] for row in project_scores(project) if row["metric"] == "accuracy"}
+    judgements = project.verdicts()
+    assert {"bias_ambiguous-ambiguous-le-0.1", "scan-choices"} <= judgements.keys()
+    assert set(judgements.values()) == {"passed"}
+    accuracies = {
+        row["part"]: row["value"] for row in project.report()["scores"] if row["metric"] == "accuracy"
+    }
     assert accuracies == {"ambiguous": 1.0, "disambiguated": 1.0}
-    assert result.ret == (0 if set(verdicts.values()) == {"passed"} else 1)
+    assert result.ret == 0
 
 
 def test_a_checklist_from_a_log_without_categories(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

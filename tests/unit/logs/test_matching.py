@@ -112,8 +112,12 @@ def test_our_prompts_with_other_words_on_how_to_answer(folder: Path) -> None:
         answer_format: str = checklist.answer_format  # type: ignore[attr-defined]  # of both benchmarks
         bare = queries[0].prompt.removesuffix(answer_format)
         assert bare != queries[0].prompt
-        for prompt in (bare.strip(), f"You are a helpful assistant.\n\n{bare}Answer with a letter.\n"):
+        for prompt in (bare.strip(), f"{bare}\nAnswer with a letter.\n"):
             assert matched(checklist, reply(prompt, "B")).replies[queries[0].id].text == "B"
+        letter = chr(ord("A") + len(queries[0].options))
+        others = [f"In the news: it rains.\n{bare}", f"{bare.strip()}\n{letter}. Nobody\n"]
+        if checklist.name != "late":  # an item is found all the same, or has other options
+            assert "none of its 2 replies" in complaint(checklist, *map(reply, others))
 
 
 def test_templates_and_orders_of_other_tools(folder: Path) -> None:
@@ -236,8 +240,6 @@ def test_other_contents_are_one_line(folder: Path) -> None:
     options = (("A", "The man"), ("B", "The woman"), ("C", UNKNOWN))
     named = reply(prompt, item=LoggedItem("again", f"{LATE}\n{WHO}", "", options))
     assert [*matched(twins, named).queries] == [("late", "ambiguous-again")]
-    both = "\n".join(queries[0].prompt for _, queries in asked(topics())[:2])
-    assert complaint(topics(), reply(both)) == "log:1: the prompt contains several questions of the checklist"
 
 
 @pytest.mark.parametrize(

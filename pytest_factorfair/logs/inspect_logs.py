@@ -160,7 +160,7 @@ def _reply(sample: EvalSample, where: str, model: str, settings: Mapping[str, An
         model=model,
         answered_by=output.model,
         settings={**settings, **asked.settings},
-        error=fit(error or ""),
+        error=fit(error) if error else "",
         item=_item(sample),
     )
 

@@ -71,7 +71,7 @@ def _replies(
 ) -> Iterator[LoggedReply]:
     """The replies, each with the filter that comes first: the others read the same replies again."""
     first_filter = source.first.get("filter")
-    system_settings = Conversation("", system).settings if isinstance(system, str) and system else {}
+    system_settings = Conversation("", system).settings if isinstance(system, str) else {}
     for entry in source.entries():
         if not entry.fields.keys() >= KEYS:
             raise InputError(f"{entry.where}: expected a sample, with {', '.join(sorted(KEYS))}")

@@ -44,8 +44,10 @@ class Conversation(NamedTuple):
     @property
     def settings(self) -> Mapping[str, str]:
         """The system's message as a setting."""
+        if not self.system:
+            return {}
         conceal_keys(self.system)
-        return {"system": self.system} if self.system else {}
+        return {"system": self.system}
 
 
 def conversation(messages: object, where: str) -> Conversation:

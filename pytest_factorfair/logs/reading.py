@@ -82,11 +82,7 @@ class Source:
             head = file.read(HEAD)
         if head.startswith(b"PK\x03\x04"):
             return cls(path, "archive", {})
-        for beginning, problem in _UNREADABLE.items():
-            if head.startswith(beginning):
-                raise InputError(f"{path}: {problem}")
-        if b"\0" in head:
-            raise InputError(f"{path}: is no text")
+        _check_text(path, head)
         text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
         if not text:
             raise InputError(
@@ -115,6 +111,19 @@ class Source:
         if self.shape == "table":
             return rows(self.path)
         return lines(self.path) if self.shape == "lines" else elements(self.path, "item")
+
+
+def _check_text(path: Path, head: bytes) -> None:
+    """Check that a file is text, by its beginning.
+
+    Raises:
+        InputError: it is something else.
+    """
+    for beginning, problem in _UNREADABLE.items():
+        if head.startswith(beginning):
+            raise InputError(f"{path}: {problem}")
+    if b"\0" in head:
+        raise InputError(f"{path}: is no text")
 
 
 def opened(path: Path) -> BufferedReader:

@@ -124,6 +124,6 @@ def _reply(entry: Entry, row: dict[str, Any]) -> LoggedReply:
         tokens_out=stated.get("tokens_out"),
         model=stated.get("model", ""),
         settings={**settings_in(row), **asked.settings},
-        error=fit(stated.get("error", "")),
+        error=fit(stated["error"]) if "error" in stated else "",
         item=item_in(entry.fields, entry.fields.get("id", entry.fields.get("example_id", ""))),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +71,7 @@ def to_html(
         **content(summary),
         "values": {
             **drawn,
+            "passed": summary.release is not None and TONES.get(summary.release.word) == "passed",
             "former": bool(summary.former),
             "models": len(summary.fingerprint.models),
             "declined": _declined(excerpts, asked),
@@ -200,12 +202,14 @@ TONES: Mapping[ReleaseWord, str] = {
 def content(summary: Summary) -> dict[str, Any]:
     """What the templates of a report print, on a page and in a notebook."""
     report = sections(summary)
+    judgements = Counter(verdict.judgement for group in report.groups for verdict in group.verdicts)
     return {
         "report": report,
         "models": report.models,
         "word": report.release.word if report.release else "NOT JUDGED" if summary.incomplete else "",
+        "regressed": any(change.regressed for change in summary.changes),
         "tone": TONES.get(report.release.word, "none") if report.release else "none",
-        "passed": sum(verdict.judgement == "passed" for verdict in summary.gates),
+        "tally": ", ".join(f"{number:,} {judgement}" for judgement, number in judgements.items()),
         "signs": SIGNS,
         "plural": plural,
         "ethics": ETHICS,

@@ -3,6 +3,7 @@
 (() => {
   const { values, make, words, shown, unique, draw, charts } = page;
 
+  charts("contexts-chart", values.contexts, "S_E of judgements, base and contexts");
   charts("planes", values.planes, "S_fact against S_E");
 
   const filters = document.getElementById("filters");

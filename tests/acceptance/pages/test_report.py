@@ -213,6 +213,10 @@ def test_each_checklist_has_its_own_attributes_and_rows(finished: Finished, open
         cut_off = """() => [...document.querySelectorAll(".scroll")]
             .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)"""
         assert page.evaluate(cut_off) == []
+        right = "Math.max(...[...document.querySelectorAll('.chart svg')].map((one) => one.getBoundingClientRect().right))"
+        assert page.evaluate(right) <= 718
+        # However tall, the verdict begins on the first page, below the model.
+        assert page.evaluate("getComputedStyle(document.querySelector('#verdict')).breakInside") == "auto"
 
 
 def test_what_was_not_judged_is_reported_once(finished: Finished, opened: Open) -> None:

@@ -42,7 +42,7 @@ def charts(summary: Summary) -> Iterator[Spec]:
     ends = [end for row in rows for end in (row["value"], row["low"], row["high"], *row["gates"])]
     x: Spec = {
         "type": "quantitative",
-        "title": "S_E: how evenly groups are chosen, 1 if perfectly",
+        "title": "S_E",
         "scale": {"domain": list(around(ends)), "nice": False, "zero": False},
         "axis": {"tickCount": 5, "format": ".2f"},
     }

@@ -76,6 +76,28 @@ def test_it_is_quiet_accessible_and_as_wide_as_the_screen(
         assert [url for url in shown.requests if not url.startswith("data:")] == [report.as_uri()]
 
 
+@pytest.mark.slow  # two runs of the whole checklist
+@pytest.mark.parametrize(
+    ("model", "word", "height"), [("ideal", "PASS", 4000), ("stereotyped", "FAIL", 5500)]
+)
+def test_a_whole_run_is_read_in_minutes(
+    model: str, word: str, height: int, finished: Finished, opened: Open
+) -> None:
+    """What passed is folded, and unfolded by the links to it; its report.json is small enough to send."""
+    folder = finished(f"--factorfair-model=sim:{model}", "--factorfair-gate=default")
+    assert (folder / "report.json").stat().st_size < 3e6
+    with opened(folder / "report.html") as shown:
+        page = shown.page
+        assert page.title().startswith(word)
+        assert page.evaluate("document.documentElement.scrollHeight") <= height
+        for link in page.get_by_role("navigation").get_by_role("link").all():
+            link.click()
+            folds = page.locator(f"{link.get_attribute('href')} > .fold")
+            assert folds.evaluate_all("(folds) => folds.every((fold) => fold.open)")
+        assert page.locator("#contexts-chart svg, #planes svg").count() == 3
+        assert shown.console == []
+
+
 def test_gates_are_sentences_with_their_expressions_behind_them(finished: Finished, opened: Open) -> None:
     """They are folded, as what did not pass is told above; a row per verdict, those that failed first."""
     folder = finished(*FAILING)

@@ -1,114 +1,41 @@
-"""Generated content of the site: tables from code and data, and pages of the repository.
+"""The generated parts of pages: tables from code and data, and the reference of the API.
 
-A hook of mkdocs. A comment ``<!-- generated: NAME -->`` in a page becomes the table of that name; links
-to files of the repository become links to their pages.
+python docs/generated.py     renews them, between ``<!-- generated: NAME ... -->`` and ``<!-- end -->``
+
+They are committed, so that pages read the same in the repository, on GitHub and on the site.
 """
 
 from __future__ import annotations
 
-import posixpath
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import griffe
 import yaml
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.plugins import get_plugin_logger
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
 
 from pytest_factorfair.config.options import GROUPS, SETTINGS, RunOption
 
 ROOT = Path(__file__).parents[1]
-RECIPES = (
-    "own_model",
-    "wrapped_model",
-    "own_detector",
-    "own_assertion",
-    "own_checklist",
-    "own_benchmark",
-    "offline_engine",
-    "notebook",
-    "ci_gates",
-)
-PAGES = {
-    "checklists/README.md": "checklist_format.md",
-    "conftest_examples/README.md": "recipes/index.md",
-    **{f"conftest_examples/{name}/README.md": f"recipes/{name}.md" for name in RECIPES},
-    "CHANGELOG.md": "changelog.md",
-}
-"""Pages of the repository, and their paths in the site."""
-
 LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}
 
-_MARK = re.compile(r"<!-- generated: (\w+) -->")
-_CODE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+_GENERATED = re.compile(r"(<!-- generated: ([^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+_LINE = 100
+"""Characters of a signature on one line."""
 
-log = get_plugin_logger(__name__)
-
-
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the repository."""
-    for origin, uri in PAGES.items():
-        files.append(File.generated(config, uri, content=_page(ROOT / origin)))
-    return files
+_COLON = re.compile(r"::$", re.MULTILINE)
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Replace marks by tables, and repository links by site links."""
-    del config, files
-    parts = _CODE.split(_MARK.sub(lambda match: TABLES[match[1]](), markdown))
-    parts[::2] = (_relinked(prose, page.file.src_uri) for prose in parts[::2])
-    return "".join(parts)
+def renewed(page: str) -> str:
+    """A page whose generated parts are up to date."""
 
+    def part(match: re.Match[str]) -> str:
+        name, *arguments = match[2].split()
+        return f"{match[1]}\n{GENERATED[name](*arguments)}\n\n{match[3]}"
 
-def _page(path: Path) -> str:
-    """A page of the repository; the files of a recipe are appended."""
-    text = path.read_text(encoding="utf-8")
-    recipe = path.parent.parent.name == "conftest_examples"
-    return text + "".join(map(_listing, _files(path.parent))) if recipe else text
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("*")) if path.suffix in LANGUAGES)
-
-
-def _listing(path: Path) -> str:
-    name = path.relative_to(ROOT / "conftest_examples").parts[1:]
-    code = path.read_text(encoding="utf-8").rstrip()
-    return f"\n## {'/'.join(name)}\n\n```{LANGUAGES[path.suffix]}\n{code}\n```\n"
-
-
-def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Remove one of the two colons that announce an example in docstrings."""
-    del page, config, files
-    return html.replace("::</p>", ":</p>").replace("</code>::", "</code>:")
-
-
-def _relinked(prose: str, uri: str) -> str:
-    return _LINK.sub(lambda match: f"]({_linked(match[1], uri)}{match[2] or ''})", prose)
-
-
-def _linked(target: str, uri: str) -> str:
-    """A link of a page as the site needs it."""
-    origin = next((origin for origin, page in PAGES.items() if page == uri), f"docs/{uri}")
-    target_path = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
-    source = next((path for path in (target_path, f"{target_path}/README.md") if path in PAGES), None)
-    page = PAGES[source] if source else target_path.removeprefix("docs/")
-    if not source and not target_path.startswith("docs/"):
-        log.warning("%s links to %s, which is not part of the site", uri, target_path)
-    return posixpath.relpath(page, posixpath.dirname(uri) or ".")
-
-
-def repository() -> str:
-    """A link to the source code."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return f"[The source code]({project['urls']['Source']})."
+    return _GENERATED.sub(part, page)
 
 
 def options() -> str:
@@ -171,7 +98,7 @@ def evidence(name: str) -> str:
 
 def _section(statistic: Mapping[str, Any]) -> str:
     lines = [
-        f"### {statistic['name']} {{ #{_anchor(statistic)} }}",
+        f"### {statistic['name']}",
         _words(statistic["definition"]),
         _sourced(statistic["source"]),
     ]
@@ -287,10 +214,97 @@ def _words(text: object) -> str:
     return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", " ".join(str(text).split()))
 
 
-TABLES: Mapping[str, Callable[[], str]] = {
-    "repository": repository,
+def reference(path: str, *members: str) -> str:
+    """The signature and docstring of an object and of its public members; of a module, only its members."""
+    documented = _package()[path.removeprefix("pytest_factorfair.")]
+    if not documented.is_module:
+        return "\n\n".join(_documented(path, documented, "###"))
+    names = members or [
+        name for name, member in documented.members.items() if _is_public(member) and not member.is_alias
+    ]
+    prefix = "" if ".plugin." in path else f"{path}."  # hooks and fixtures are not imported
+    parts = (_documented(f"{prefix}{name}", documented[name], "###") for name in names)
+    return "\n\n".join(line for part in parts for line in part)
+
+
+def introduction(path: str) -> str:
+    """The docstring of a module."""
+    return "\n\n".join(_docstring(_package()[path.removeprefix("pytest_factorfair.")]))
+
+
+@cache
+def _package() -> griffe.Object | griffe.Alias:
+    return griffe.load("pytest_factorfair", search_paths=[ROOT], docstring_parser="google")
+
+
+def _is_public(member: griffe.Object | griffe.Alias) -> bool:
+    return not member.name.startswith("_") and member.has_docstring
+
+
+def _documented(path: str, member: griffe.Object | griffe.Alias, heading: str) -> Iterator[str]:
+    """A heading, the signature and the docstring; then, of a class, the same of its members."""
+    target = member.final_target if isinstance(member, griffe.Alias) else member
+    yield f"{heading} `{target.name}`"
+    yield f"```text\n{_signature(path, target)}\n```"
+    yield from _docstring(target)
+    if isinstance(target, griffe.Class):
+        for name, part in target.members.items():
+            if _is_public(part) and not part.is_alias:
+                yield from _documented(f"{target.name}.{name}", part, f"{heading}#")
+
+
+def _signature(path: str, target: griffe.Object) -> str:
+    """How it is called, a parameter a line where a line would be too long; of an attribute, its type."""
+    if isinstance(target, griffe.Attribute) and target.annotation:
+        return f"{path}: {target.annotation}"
+    if not isinstance(target, griffe.Class | griffe.Function):
+        return path
+    line = f"{path}{str(target.signature()).removeprefix(target.name)}"
+    if len(line) <= _LINE or not target.parameters:
+        return line
+    before, after = line.split("(", 1)[0], line.rpartition(")")[2]
+    parameters = _split(line[len(before) + 1 : len(line) - len(after) - 1])
+    return f"{before}(\n" + "".join(f"    {text},\n" for text in parameters) + f"){after}"
+
+
+def _split(parameters: str) -> Iterator[str]:
+    """Split at the commas outside of brackets."""
+    depth = start = 0
+    for index, sign in enumerate(parameters):
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and not depth:
+            yield parameters[start:index].strip()
+            start = index + 1
+    yield parameters[start:].strip()
+
+
+def _docstring(target: griffe.Object | griffe.Alias) -> Iterator[str]:
+    for section in target.docstring.parsed if target.docstring else ():
+        if isinstance(section, griffe.DocstringSectionText):
+            yield _COLON.sub(":", section.value)
+        elif isinstance(section, griffe.DocstringSectionParameters):
+            yield "Arguments:\n\n" + _list((entry.name, entry) for entry in section.value)
+        elif isinstance(section, griffe.DocstringSectionRaises):
+            yield "Raises:\n\n" + _list((entry.annotation, entry) for entry in section.value)
+        else:
+            raise TypeError(f"{target.path}: its docstring has a section of {section.kind.value}")
+
+
+def _list(entries: Iterable[tuple[object, griffe.DocstringElement]]) -> str:
+    return "\n".join(f"- `{name}`: {' '.join(entry.description.split())}" for name, entry in entries)
+
+
+GENERATED: Mapping[str, Callable[..., str]] = {
     "options": options,
     "disagreements": disagreements,
-    **{f"labels_{name}": partial(labels, name) for name in ("us", "us_crossed", "eu")},
-    **{f"evidence_{name}": partial(evidence, name) for name in ("us", "us_crossed", "eu")},
+    "labels": labels,
+    "evidence": evidence,
+    "reference": reference,
+    "introduction": introduction,
 }
+"""What may be generated, by its name in pages; what follows the name there are arguments."""
+
+
+if __name__ == "__main__":
+    for page in sorted(ROOT.glob("docs/*.md")):
+        page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -63,7 +63,7 @@ def main() -> None:
 
 def _run(folder: Path, module: str, *arguments: str, **variables: str) -> None:
     command, environment = [sys.executable, "-m", module, *arguments], os.environ | variables
-    subprocess.run(command, cwd=folder, env=environment, check=False)  # noqa: S603  # our own
+    subprocess.run(command, cwd=folder, env=environment, check=False)  # our own
 
 
 def _photograph(report: Path, comparison: Path) -> None:

@@ -13,6 +13,7 @@ _FENCE_OR_SECTION = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<text>.*?)^(?P=indent)```$|^## (?P<section>[^\n]+)",
     re.MULTILINE | re.DOTALL,
 )
+_GENERATED = re.compile(r"<!-- generated: .*?<!-- end -->", re.DOTALL)
 _TITLE = re.compile(r'title="([^"]+)"')
 
 
@@ -33,9 +34,14 @@ class Command(NamedTuple):
     shown: tuple[str, ...]
 
 
+def written(page: Path) -> str:
+    """What somebody has written of a page, without the tables and the reference that a script makes."""
+    return _GENERATED.sub("", page.read_text(encoding="utf-8"))
+
+
 def snippets(page: Path) -> tuple[Snippet, ...]:
     """All fenced blocks of a page."""
-    return tuple(_snippets(page.read_text(encoding="utf-8")))
+    return tuple(_snippets(written(page)))
 
 
 def _snippets(text: str) -> Iterator[Snippet]:

@@ -18,6 +18,8 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
+from pytest_factorfair.reports.json_report import whole_cases
+
 PROSE = frozenset({"reason", "notes", "title"})
 OF_THE_RUN = frozenset({"schema", "usage", "versions", "times"})
 SHOWN = 20
@@ -26,7 +28,10 @@ SHOWN = 20
 def load(path: Path) -> Any:
     """Load a report, plain or gzipped."""
     data = path.read_bytes()
-    return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+    report = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+    if (people := report.pop("people", None)) is not None:  # answers of a report leave out what recurs
+        report["cases"] = list(whole_cases(report["cases"], people))
+    return report
 
 
 def renamed(value: Any, words: Mapping[str, str]) -> Any:

@@ -72,7 +72,7 @@ def _photograph(report: Path, comparison: Path) -> None:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         page = browser.new_page(viewport=WINDOW, color_scheme="light")
         page.goto(report.as_uri())
-        page.wait_for_selector("#planes svg")
+        page.wait_for_selector("#contexts-chart svg")
         page.screenshot(path=PICTURES / "report.png")
         page.locator("#matrix").screenshot(path=PICTURES / "matrix.png")
         page.goto(comparison.as_uri())

@@ -239,6 +239,62 @@ def members(answer: Answer, *, key: bool = True, decimals: int | None = None) ->
     return f'"query": {_quoted(answer.query)}, {_of_run(answer).text}{own_fields}'
 
 
+class ReportedAnswers:
+    """Answers as JSON objects of a report, which leave out what it says elsewhere.
+
+    An answer without an outcome was answered, one without groups has those of its letter. ``people`` are the
+    people offered or named in a context, as JSON; the answers have their numbers.
+    """
+
+    def __init__(self, *, key: bool, decimals: int) -> None:
+        self._key, self._decimals = key, decimals
+        self._recurring: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+
+    def __call__(self, answer: Answer) -> str:
+        """The JSON text of an answer."""
+        fields = _of_run(answer)
+        if (recurring := self._recurring.get(fields.text)) is None:
+            recurring = self._recurring[fields.text] = self._shortened(fields)
+        own_fields = _own(answer, key=self._key, decimals=self._decimals)
+        return f'{{"query": {_quoted(answer.query)}{recurring}{own_fields}}}'
+
+    @property
+    def people(self) -> Iterator[str]:
+        """To be read behind all answers."""
+        yield from self._numbers
+
+    def _shortened(self, fields: RecurringFields) -> str:
+        row: dict[str, Any] = json.loads(f"{{{fields.text}}}")
+        if row["outcome"] == "answered":
+            del row["outcome"]
+        if fields.letter is not None:
+            row["groups"] = fields.groups
+            if fields.groups == of_letter(fields.letter, fields.offered):
+                del row["groups"]
+        for name in ("background", "offered"):
+            if name in row:
+                row[name] = self._numbers.setdefault(_encode(row[name]), len(self._numbers))
+        return f", {_encode(row)[1:-1]}" if row else ""
+
+
+def of_letter(letter: str, offered: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
+    """The groups that a letter stands for."""
+    place = ord(letter) - ord("A")
+    return {name: groups[place] for name, groups in offered.items() if 0 <= place < len(groups)}
+
+
+def whole(row: Mapping[str, Any], people: Sequence[Any]) -> dict[str, Any]:
+    """An answer of a report with what it leaves out."""
+    answer = {"outcome": "answered", **row}
+    for name in ("background", "offered"):
+        if isinstance(number := answer.get(name), int):
+            answer[name] = people[number]
+    if "letter" in answer and "groups" not in answer:
+        answer["groups"] = of_letter(answer["letter"], answer.get("offered", {}))
+    return answer
+
+
 def to_json(answers: Iterable[Answer]) -> str:
     """Answers as a JSON array of ASCII letters: lone surrogates, which a model may write, are escaped."""
     return f"[{', '.join([f'{{{members(answer)}}}' for answer in answers])}]"

@@ -1,17 +1,16 @@
-"""What reports say in sentences: warnings, verdicts, the detector, usage, ethics and limits."""
+"""What reports say in sentences: warnings, explanations, the detector, usage, ethics and limits."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from pytest_factorfair.domain import (
     FILTERED,
     Explanation,
     Illustration,
-    Judgement,
     ReportedOutcome,
     Score,
     Summary,
@@ -71,66 +70,10 @@ def loss(fates: Counter[str], answers: str) -> str:
             return f"{answers} went without a choice (refused, {filtered}unparsed or errors)"
 
 
-SIGNS: Mapping[Judgement, str] = {
-    "failed": "FAILED",
-    "waived": "waived",
-    "inconclusive": "inconclusive",
-    "not judged": "not judged",
-    "passed": "passed",
-}
-"""What verdicts are called, in the order in which they are shown."""
-
-
 NO_GATES = "No gates were declared: this run reports, it does not judge."
 """Printed in place of a verdict."""
 
 
-class VerdictLine(NamedTuple):
-    """A verdict, or all that passed of one gate."""
-
-    judgement: Judgement
-    gate: str
-    subject: str
-    reason: str
-    verdict: Verdict | None = None
-
-
-MERGED = 3
-"""A gate that passes on at least this many scores is reported in one line."""
-
-
-def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
-    """Verdicts in the order of attention they need; a gate that passes on many scores has one line."""
-    order = list(SIGNS)
-    ordered = sorted(verdicts, key=lambda verdict: order.index(verdict.judgement))
-    passed_counts = Counter(verdict.gate for verdict in ordered if verdict.judgement == "passed")
-    lines = [
-        VerdictLine("passed", verdict.gate, verdict.gate, f"on {passed_counts[verdict.gate]} scores")
-        if verdict.judgement == "passed" and passed_counts[verdict.gate] >= MERGED
-        else VerdictLine(
-            verdict.judgement,
-            verdict.gate,
-            verdict.subject,
-            verdict.reason,
-            verdict if verdict.judgement != "passed" else None,
-        )
-        for verdict in ordered
-    ]
-    return tuple(dict.fromkeys(lines))
-
-
-class Group(NamedTuple):
-    """Verdicts that did not pass for the same cause, or one verdict without a common cause."""
-
-    judgement: Judgement
-    cause: str
-    verdicts: tuple[Verdict, ...]
-
-    @property
-    def kind(self) -> tuple[str, str]:
-        """What its gates have in common with those of other groups."""
-        verdict = self.verdicts[0]
-        return self.judgement, verdict.about or verdict.name
 
 
 CLEAR = 3
@@ -177,17 +120,6 @@ def _declined(scores: Iterable[Score]) -> tuple[float, int]:
         elif score.metric == "filtered_rate":
             totals[score.attribute] = declined - score.value * score.n, asked
     return max(totals.values(), key=lambda total: total[1], default=(0.0, 0))
-
-
-def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:
-    """The verdicts that did not pass, grouped by cause and model, in the order of attention they need."""
-    order = list(SIGNS)
-    together: dict[tuple[str, ...], list[Verdict]] = {}
-    for verdict in sorted(verdicts, key=lambda verdict: order.index(verdict.judgement)):
-        if verdict.judgement != "passed":
-            about = (verdict.model, verdict.cause) if verdict.cause else (verdict.name,)
-            together.setdefault((verdict.judgement, *about), []).append(verdict)
-    return tuple(Group(of[0].judgement, of[0].cause, tuple(of)) for of in together.values())
 
 
 def answered(summary: Summary) -> Iterator[str]:

@@ -20,20 +20,19 @@ from pytest_factorfair.domain import ALL, FILTERED, ReportedOutcome, Score, Sour
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
     ETHICS,
-    NO_GATES,
     attribute,
     detector_lines,
     per_case,
     settings,
-    verdict_lines,
 )
 from pytest_factorfair.drawing.table import Row, Table, as_markdown, number, span
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.gates.release import release
 from pytest_factorfair.redaction import fit
 from pytest_factorfair.reports.json_report import ROWS
-from pytest_factorfair.reports.markdown import VERDICTS, verdict_row
-from pytest_factorfair.reports.tables import briefs, score_name, size
+from pytest_factorfair.reports.markdown import VERDICTS, verdict_tables
+from pytest_factorfair.reports.sections import sections
+from pytest_factorfair.reports.tables import score_name, size
 
 LOST: Mapping[ReportedOutcome, str] = {
     "refused": "refused",
@@ -98,15 +97,13 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
 
 def to_markdown(card: Card) -> str:
     """The card as a section of a README: the verdict first; an unfinished measurement says so before it."""
-    summary = card.summary
+    summary, report = card.summary, sections(card.summary)
     parts = [f"## Factuality and fairness of `{escaping.markdown_code(card.model)}`"]
     if summary.incomplete:
         parts += [f"> **Not a finished measurement:** {escaping.markdown(summary.incomplete)}."]
-    if summary.release:
-        parts += [f"**{escaping.markdown(str(summary.release))}**", escaping.markdown(summary.release.advice)]
-    else:
-        parts += [NO_GATES]
-    parts += [escaping.markdown(what(summary)), "### Scores", *map(as_markdown, briefs(summary))]
+    parts += [f"**{escaping.markdown(report.title)}**"]
+    parts += [escaping.markdown(report.release.advice)] if report.release else []
+    parts += [escaping.markdown(what(summary)), "### Scores", *map(as_markdown, report.briefs)]
     missing = dict.fromkeys(score.reason for score in scores(summary) if score.reason)
     parts += [
         _bullets(
@@ -118,13 +115,10 @@ def to_markdown(card: Card) -> str:
         )
     ]
     parts += [_folded("All scores", *score_tables(summary))]
-    rows: dict[bool, list[str]] = {False: [], True: []}
-    for line in verdict_lines(summary.gates):
-        rows[line.judgement == "passed"].append(verdict_row(line))
-    if rows[False]:
-        parts += ["### Gates that did not pass", "\n".join([VERDICTS, *rows[False]])]
-    if rows[True]:
-        parts += [_folded("Gates that passed", "\n".join([VERDICTS, *rows[True]]))]
+    for passage in verdict_tables(report):
+        table = "\n".join((VERDICTS, *passage.lines))
+        passed = passage.name == "passed gates"
+        parts += [_folded("Gates that passed", table)] if passed else ["### Gates that did not pass", table]
     parts += ["### How it was measured", _bullets(f"{name}: {value}" for name, value in method(card))]
     for checklist, sources in card.sources.items():
         title = f"Sources of the statistics in {checklist}"

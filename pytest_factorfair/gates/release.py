@@ -1,4 +1,4 @@
-"""Sum up all verdicts: whether the model may be released, and what no gate judged."""
+"""Sum up all verdicts: the release, what they have in common, and what no gate judged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import NamedTuple
 from pytest_factorfair.benchmarks.combined import by_benchmark, metric_named, selected
 from pytest_factorfair.benchmarks.measurement import Counts, Estimation
 from pytest_factorfair.benchmarks.metric import Metric
-from pytest_factorfair.domain import Declining, Gate, ReleaseVerdict, ReleaseWord, Verdict, listed, plural
+from pytest_factorfair.domain import (
+    Declining,
+    Gate,
+    Judgement,
+    ReleaseVerdict,
+    ReleaseWord,
+    Verdict,
+    listed,
+    plural,
+)
 from pytest_factorfair.gates.evidence import TOO_CLOSE, WRONG_SIDE
 from pytest_factorfair.gates.expression import parse
 
@@ -177,6 +186,78 @@ def _praise(
     waived = [verdict.subject for verdict in verdicts if verdict.judgement == "waived"]
     but = f"; {listed(waived)} failed and {'is' if len(waived) == 1 else 'are'} waived" if waived else ""
     return f"Ship it, as far as these gates go{why}{but}."
+
+
+SIGNS: Mapping[Judgement, str] = {
+    "failed": "FAILED",
+    "waived": "waived",
+    "inconclusive": "inconclusive",
+    "not judged": "not judged",
+    "passed": "passed",
+}
+"""What verdicts are called, in the order of the attention they need."""
+
+MERGED = 3
+"""A gate that passes on at least this many scores is reported in one line."""
+
+
+class VerdictLine(NamedTuple):
+    """A verdict in a line: of which gate, on what, and why; the latter two cover all that a gate passed."""
+
+    judgement: Judgement
+    gate: str
+    subject: str
+    reason: str
+    verdict: Verdict | None = None
+
+
+class VerdictGroup(NamedTuple):
+    """Verdicts that are reported together.
+
+    Those that did not pass have a ``cause`` in common; if it is empty, they are on the same answers of a
+    model. Those that passed are of the same gate.
+    """
+
+    judgement: Judgement
+    cause: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def lines(self) -> tuple[VerdictLine, ...]:
+        """A line per verdict; only one if very many passed."""
+        gate, count = self.verdicts[0].gate, len(self.verdicts)
+        if self.judgement == "passed" and count >= MERGED:
+            return (VerdictLine(self.judgement, gate, gate, f"on {count} scores"),)
+        return tuple(
+            VerdictLine(self.judgement, verdict.gate, verdict.subject, verdict.reason, verdict)
+            for verdict in self.verdicts
+        )
+
+
+def grouped(verdicts: Sequence[Verdict]) -> tuple[VerdictGroup, ...]:
+    """All verdicts in groups, in the order of the attention they need."""
+    order, groups = list(SIGNS), dict[tuple[str, ...], list[Verdict]]()
+    common = Counter((verdict.judgement, verdict.model, _cause(verdict)) for verdict in verdicts)
+    for verdict in sorted(verdicts, key=lambda verdict: order.index(verdict.judgement)):
+        cause, key = _cause(verdict), (verdict.model, verdict.about or verdict.name)
+        if verdict.judgement == "passed":
+            key = ("", verdict.gate)
+        elif cause and common[verdict.judgement, verdict.model, cause] > 1:
+            key = (verdict.model, "")
+        else:
+            cause = ""
+        groups.setdefault((verdict.judgement, cause, *key), []).append(verdict)
+    return tuple(
+        VerdictGroup(members[0].judgement, cause, tuple(members))
+        for (_, cause, *_), members in groups.items()
+    )
+
+
+def _cause(verdict: Verdict) -> str:
+    """What several verdicts may have in common besides their answers."""
+    if verdict.judgement == "passed":
+        return ""
+    return verdict.cause or (verdict.reason if verdict.judgement == "not judged" else "")
 
 
 def unjudged(gates: Iterable[Gate], counts: Sequence[Counts]) -> tuple[str, ...]:

@@ -10,26 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pytest_factorfair.benchmarks.combined import warnings
-from pytest_factorfair.domain import Illustration, Judgement, Summary, Verdict, plural
+from pytest_factorfair.domain import Judgement, Verdict, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
-    NO_GATES,
-    SIGNS,
-    Group,
-    VerdictLine,
-    answered,
     bill,
-    detector_lines,
     example_in,
     expired_waivers,
     explanation,
-    groups,
     most_in,
-    usage_line,
-    verdict_lines,
 )
 from pytest_factorfair.drawing.table import as_lines, fitting
-from pytest_factorfair.reports.tables import all_tables, briefs, changes_table, compared, headlines
+from pytest_factorfair.gates.release import SIGNS
+from pytest_factorfair.reports.sections import sections
 
 if TYPE_CHECKING:
     import pytest
@@ -78,56 +70,55 @@ class SummarySection:
         self._reporter = reporter
         self._result = result
         self._summary = result.summary
+        self._report = sections(result.summary)
         self._quiet, self._verbose = reporter.verbosity < 0, reporter.verbosity > 0
         self._width = max(reporter.config.get_terminal_writer().fullwidth, 60)
 
     def write(self, *, alarms: tuple[str, ...]) -> None:
-        summary = self._summary
-        names = ", ".join(summary.fingerprint.models)
-        self._reporter.write_sep("=", escaping.terminal(f"factorfair: {names}"))
+        report, release = self._report, self._report.release
+        self._reporter.write_sep("=", escaping.terminal(f"factorfair: {', '.join(report.models)}"))
         if self._quiet:
-            self._quietly(alarms)
+            self._verdict()
+            if release is not None and release.word == "UNDECIDED":
+                self._next()
+            self._text(*report.answered)
+            self._lines()
+            self._paths()
+            self._text(*alarms, red=True)
             return
         if self._verbose:
-            self._everything()
-        elif self._result.shard:
+            self._lines()
+            self._reporter.write_line("")
+        if self._result.shard:
             self._text("Scores are left to the merge.")
+        elif self._verbose:
+            self._tables()
+            self._text(*report.headlines)
         else:
             self._scores()
-            if summary.changes:
-                self._text(compared(summary))
+            self._text(*filter(None, [report.compared]))
             self._groups()
-            if summary.release is None:  # no verdict sums up what the run shows
-                self._notes()
+        if self._verbose or (
+            release is None and not self._result.shard
+        ):  # no verdict sums up what the run shows
+            self._text(*(f"note: {note}" for note in report.notes))
+        if self._verbose:
+            self._text(report.usage)
         self._paths()
-        self._text(*answered(summary))
+        self._text(*report.answered)
         self._verdict()
         self._next()
         self._text(*alarms, red=True)
 
-    def _quietly(self, alarms: tuple[str, ...]) -> None:
-        """The verdict, what failed, and the page."""
-        summary = self._summary
-        self._verdict()
-        if summary.release is not None and summary.release.word == "UNDECIDED":
-            self._next()
-        self._text(*answered(summary))
-        if not summary.incomplete:
-            self._lines(verdict_lines(summary.gates))
-        self._paths()
-        self._text(*alarms, red=True)
-
     def _verdict(self) -> None:
         """Whether to ship, and why."""
-        summary, release = self._summary, self._summary.release
+        report, release = self._report, self._report.release
         in_full = release is None or release.word not in ("FAIL", "UNDECIDED") or self._quiet or self._verbose
-        shown = warnings(summary) if in_full else expired_waivers(summary)  # the advice says the rest
+        shown = report.warnings if in_full else expired_waivers(self._summary)  # the advice says the rest
         self._text(*(f"warning: {warning}" for warning in shown), yellow=True, bold=True)
         if release is None:
-            if summary.incomplete:
-                self._text(f"Not judged: {summary.incomplete}.", yellow=True)
-            elif not self._quiet:
-                self._text(NO_GATES, yellow=True)
+            if self._summary.incomplete or not self._quiet:
+                self._text(report.title, yellow=True)
             return
         self._text(f"release: {release}", bold=True, **{COLORS.get(release.word, "yellow"): True})
         if release.advice and (not self._quiet or release.word in ("UNDECIDED", "PASS WITH WAIVERS")):
@@ -137,31 +128,13 @@ class SummarySection:
 
     def _next(self) -> None:
         """What to do."""
-        release = self._summary.release
+        release = self._report.release
         if step := self._result.remedy if release is None else release.next_step:
             self._text(f"Next: {step}", bold=True)
 
-    def _everything(self) -> None:
-        """All verdicts in full, tables, notes and usage."""
-        summary = self._summary
-        if not summary.incomplete:  # otherwise no gate is judged, and the advice says why
-            self._lines(verdict_lines(summary.gates))
-            self._reporter.write_line("")
-        if self._result.shard:
-            self._text("Scores are left to the merge.")
-        else:
-            self._tables(summary)
-            self._text(*headlines(summary))
-        self._notes()
-        self._text(usage_line(summary))
-
-    def _notes(self) -> None:
-        summary = self._summary
-        self._text(*(f"note: {note}" for note in (*detector_lines(summary), *summary.notes)))
-
     def _scores(self) -> None:
         """The scores in a few lines."""
-        for table in briefs(self._summary):
+        for table in self._report.briefs:
             fitted = fitting(table, self._width)
             lines = [*as_lines(fitted.table, gap=fitted.gap)]
             for line in lines[:LINES]:
@@ -171,40 +144,39 @@ class SummarySection:
 
     def _groups(self) -> None:
         """What did not pass, by cause, the first ones in a few lines each; and how many passed."""
-        summary = self._summary
-        if summary.incomplete:
+        if self._summary.incomplete:
             return
-        listed = groups(summary.gates)
-        explained: list[Group] = []
-        for group in listed:
-            same_kind = sum(group.kind == earlier.kind for earlier in explained)
-            if same_kind < OF_A_KIND and len(explained) < EXPLAINED:
-                explained.append(group)
+        room = EXPLAINED
         for judgement, sign in SIGNS.items():
-            shown = [group for group in explained if group.judgement == judgement]
-            for group in shown:
-                self._group(group)
-            further = [group for group in listed if group.judgement == judgement and group not in shown]
-            verdicts = [verdict for group in further for verdict in group.verdicts]
-            if verdicts:
-                text = f"{sign} {plural(len(verdicts), 'more gate' if shown else 'gate')}: "
-                self._signed(judgement, text + self._named(verdicts, begun=len(text)))
-        if passed := sum(verdict.judgement == "passed" for verdict in summary.gates):
+            groups = [group for group in self._report.groups if group.judgement == judgement]
+            further: list[Verdict] = []
+            before = room
+            for group in groups if judgement != "passed" else ():
+                shown = 0
+                if group.cause and room:
+                    text = f"{sign} {plural(len(group.verdicts), 'gate')}: {group.cause}"
+                    self._signed(judgement, text)
+                    self._text(self._named(group.verdicts, begun=2), indent=2)
+                    room, shown = room - 1, len(group.verdicts)
+                elif not group.cause:
+                    shown = min(room, OF_A_KIND)
+                    for verdict in group.verdicts[:shown]:
+                        self._explained(verdict)
+                        room -= 1
+                further += group.verdicts[shown:]
+            if further:
+                text = f"{sign} {plural(len(further), 'more gate' if room < before else 'gate')}: "
+                self._signed(judgement, text + self._named(further, begun=len(text)))
+        if passed := sum(verdict.judgement == "passed" for verdict in self._summary.gates):
             self._signed("passed", f"passed {plural(passed, 'gate')}")
 
-    def _group(self, group: Group) -> None:
-        """A cause with the gates that it concerns, or a verdict in plain words with topics and an example."""
-        sign, (verdict, *others) = SIGNS[group.judgement], group.verdicts
-        if others:
-            gates = plural(len(group.verdicts), "gate")
-            self._signed(group.judgement, f"{sign} {gates}: {group.cause}")
-            self._text(self._named(group.verdicts, begun=2), indent=2)
+    def _explained(self, verdict: Verdict) -> None:
+        """A verdict in plain words, with topics and an example if it failed."""
+        sign, explained = SIGNS[verdict.judgement], verdict.explanation
+        if explained is None or verdict.judgement != "failed":
+            self._signed(verdict.judgement, f"{sign} {verdict.subject}: {verdict.cause or verdict.reason}")
             return
-        explained = verdict.explanation
-        if explained is None or group.judgement != "failed":
-            self._signed(group.judgement, f"{sign} {verdict.subject}: {group.cause or verdict.reason}")
-            return
-        lines = self._signed(group.judgement, f"{sign} {verdict.subject}: {explained.sentence}")
+        lines = self._signed(verdict.judgement, f"{sign} {verdict.subject}: {explained.sentence}")
         further = []
         for topics in (NAMED, 1):
             if 0 < len(line := most_in(explained, topics)) <= self._width - 2:
@@ -234,16 +206,18 @@ class SummarySection:
             self._reporter.write_line(line)
         return len(lines)
 
-    def _lines(self, lines: tuple[VerdictLine, ...]) -> None:
-        """Write one verdict per line, and explain those that did not pass."""
-        shown = [line for line in lines if not self._quiet or line.judgement == "failed"]
+    def _lines(self) -> None:
+        """Write one verdict per line, and explain those that did not pass, unless nothing was judged."""
+        groups = () if self._summary.incomplete else self._report.groups
+        shown = [line for group in groups for line in group.lines]
+        if self._quiet:
+            shown = [line for line in shown if line.judgement == "failed"]
         margin = max((len(SIGNS[line.judgement]) for line in shown), default=0) + 1
         # Subjects are padded only as far as the lines still fit.
         room = self._width - margin - 2
         short = [line for line in shown if len(line.subject) + len(line.reason) <= room]
         longest = min((room - len(line.reason) for line in short), default=0)
         column = max((len(line.subject) for line in short if len(line.subject) <= longest), default=0)
-        examples = set[Illustration]()
         for line in shown:
             sign = f"{SIGNS[line.judgement]:<{margin}}"
             self._reporter.write(sign, **{COLORS.get(line.judgement, "yellow"): True, "bold": True})
@@ -252,16 +226,14 @@ class SummarySection:
             else:
                 self._text(line.subject, begun=margin)
                 self._text(line.reason, indent=margin)
-            if line.verdict is None or self._quiet:
-                continue
-            self._text(*explanation(line.verdict, known=examples), indent=2)
+            if line.verdict is not None and line.judgement != "passed" and not self._quiet:
+                self._text(*self._report.explanations[line.verdict.name], indent=2)
 
-    def _tables(self, summary: Summary) -> None:
-        tables = []
-        if summary.changes:
-            self._text(compared(summary))
-            tables.append((changes_table(summary.changes), False))
-        tables += [(table, True) for table in all_tables(summary)]
+    def _tables(self) -> None:
+        report = self._report
+        self._text(*filter(None, [report.compared]))
+        tables = [(report.changes, False)] if report.changes else []
+        tables += [(table, True) for table in report.tables]
         fitted = [(*fitting(table, self._width), titled) for table, titled in tables]
         last = {legend: position for position, (_, _, legends, _) in enumerate(fitted) for legend in legends}
         for position, (table, gap, legends, titled) in enumerate(fitted):

@@ -32,13 +32,16 @@ from pytest_factorfair.domain import (
     Summary,
     Verdict,
 )
-from pytest_factorfair.domain.answer import from_json, members
+from pytest_factorfair.domain.answer import ReportedAnswers, from_json, whole
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-SCHEMA = "factorfair.report/5"
+SCHEMA = "factorfair.report/6"
+FULL = "factorfair.report/5"
+"""The former schema, whose answers leave nothing out; it can be read, too."""
+
 FORMER = frozenset(f"factorfair.report/{version}" for version in range(1, 5))
 
 ROWS: dict[str, type] = {
@@ -127,7 +130,8 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
     counts.
     """
     times = {"waited": float(summary.usage.waited), "seconds": round(summary.seconds, 3)}
-    keys = bool(summary.fingerprint.detector)  # whether answers name the key of their picture in the store
+    # Answers of pictures name the key of their picture in the store.
+    answers = ReportedAnswers(key=bool(summary.fingerprint.detector), decimals=DECIMALS)
 
     def case(record: Record) -> str:
         about: dict[str, object] = record.case._asdict() | record.question._asdict()
@@ -141,8 +145,7 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
             }
         if answers_in:
             return _compact(about | {"outcomes": record.outcomes})
-        rows = (f"{{{members(answer, key=keys, decimals=DECIMALS)}}}" for answer in record.answers)
-        return f'{_compact(about)[:-1]}, "answers": [{", ".join(rows)}]}}'
+        return f'{_compact(about)[:-1]}, "answers": [{", ".join(map(answers, record.answers))}]}}'
 
     def gate(verdict: Verdict) -> str:
         row = dataclasses.asdict(verdict)
@@ -160,6 +163,7 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
         **{name: map(_compact, map(dataclasses.asdict, rows)) for name, rows in lists(summary)},
         **({ANSWERS_IN: answers_in} if answers_in else {}),
         "cases": map(case, summary.cases),
+        "people": answers.people,
         "usage": dataclasses.asdict(summary.usage) | times,
     }
     before = "{\n"
@@ -269,16 +273,25 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     schema = report.get("schema") if isinstance(report, dict) else None
     if isinstance(schema, str) and schema in FORMER:
         raise InputError(f"{name}: a report of a former version ({schema}; this one reads {SCHEMA}): {AGAIN}")
-    if schema != SCHEMA:
+    if schema not in (SCHEMA, FULL):
         raise InputError(f"{name}: not a report.json: its schema is {schema!r}, '{SCHEMA}' is needed")
     try:
+        people = report.pop("people", None)
         if ANSWERS_IN in report:
             report["cases"] = _with_answers(report["cases"], Path(path).with_name(COMPRESSED), name=name)
+        elif people is not None:
+            report["cases"] = whole_cases(report["cases"], people)
         yield report
     except InputError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise InputError(f"{name}: a damaged report: {_reason(error)}; {AGAIN}") from None
+
+
+def whole_cases(cases: Iterable[dict[str, Any]], people: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """Rows of ``cases`` whose answers have all that they leave out in a report."""
+    for case in cases:
+        yield case | {"answers": [whole(answer, people) for answer in case["answers"]]}
 
 
 def _number(text: str) -> float:

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from pytest_factorfair.benchmarks import benchmarks_of
-from pytest_factorfair.benchmarks.combined import warnings
 from pytest_factorfair.domain import ContactSheet, Summary, plural
 from pytest_factorfair.drawing import escaping
-from pytest_factorfair.drawing.statements import (
-    ETHICS,
-    NO_GATES,
-    SIGNS,
-    Group,
-    VerdictLine,
-    answered,
-    detector_lines,
-    explanation,
-    groups,
-    settings,
-    usage_line,
-    verdict_lines,
-)
+from pytest_factorfair.drawing.statements import ETHICS, settings
 from pytest_factorfair.drawing.table import Table, as_markdown
-from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
+from pytest_factorfair.gates.release import SIGNS, VerdictGroup
+from pytest_factorfair.reports.sections import Sections, sections
+from pytest_factorfair.reports.tables import size
 
 MARKER = "<!-- pytest-factorfair -->"
 """First line, so that a bot finds its comment again and updates it in place."""
@@ -41,33 +28,33 @@ def to_markdown(summary: Summary) -> str:
 
 def _passages(summary: Summary) -> Iterator[Passage]:
     """The passages, failures and regressions first."""
-    run = summary.fingerprint
-    head = [MARKER, f"## factorfair: `{_code(', '.join(run.models))}`"]
-    head += [f"> **Warning:** {_text(warning)}." for warning in warnings(summary)]
-    if summary.release is not None:
-        head += [f"**{_text(str(summary.release))}**", _text(summary.release.advice)]
-        if step := summary.release.next_step:
-            head += [f"Next: `{_code(step)}`" if step.startswith("factorfair ") else f"Next: {_text(step)}"]
-        head += [_text(summary.release.look)] if summary.release.look else []
-    else:
-        head += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else [NO_GATES]
-    head += [f"{_text(line[:1].upper() + line[1:])}." for line in answered(summary)]
-    yield Passage("\n\n".join(head))
-    yield from _verdicts(summary)
-    if summary.changes:
-        yield _table(changes_table(summary.changes), title=compared(summary), name="changes")
-    for table in all_tables(summary):
+    run, report = summary.fingerprint, sections(summary)
+    opening = [MARKER, f"## factorfair: `{_code(', '.join(report.models))}`"]
+    opening += [f"> **Warning:** {_text(warning)}." for warning in report.warnings]
+    opening += [f"**{_text(report.title)}**"]
+    if release := report.release:
+        command = release.next_step.startswith("factorfair ")
+        step = f"`{_code(release.next_step)}`" if command else _text(release.next_step)
+        opening += filter(
+            None, (_text(release.advice), f"Next: {step}" if release.next_step else "", _text(release.look))
+        )
+    opening += [f"{_text(line[:1].upper() + line[1:])}." for line in report.answered]
+    yield Passage("\n\n".join(opening))
+    doubts = tuple(line for group in report.doubts for line in _group(group, report))
+    yield Passage("", doubts, name="explanations")
+    if not summary.incomplete:
+        yield from verdict_tables(report)
+    if report.changes:
+        yield _table(report.changes, title=report.compared, name="changes")
+    for table in report.tables:
         yield _table(table, title=table.title, name="tables", whole=True)
-    if quoted := tuple(
-        f"- {_text(line)}"
-        for benchmark in benchmarks_of(summary.scores)
-        for line in benchmark.quotations(summary)
-    ):
-        yield Passage("<details><summary>What reasons say</summary>\n", quoted, "\n</details>", "quotations")
-    above = tuple(f"- {_text(line)}" for line in (*headlines(summary), *detector_lines(summary)))
-    yield Passage("", above, name="headlines")
-    notes = tuple(f"- {_text(note)}" for note in summary.notes)
-    yield Passage("", notes, name="notes", joined=bool(above))
+    if report.quotations:
+        quotations = _listed(report.quotations)
+        yield Passage(
+            "<details><summary>What reasons say</summary>\n", quotations, "\n</details>", "quotations"
+        )
+    yield Passage("", _listed(report.headlines), name="headlines")
+    yield Passage("", _listed(report.notes), name="notes", joined=bool(report.headlines))
     by_model: dict[str, list[ContactSheet]] = {}
     for sheet in summary.contact_sheets:
         by_model.setdefault(sheet.model, []).append(sheet)
@@ -82,22 +69,20 @@ def _passages(summary: Summary) -> Iterator[Passage]:
     checklists = ", ".join(f"{name} {digest[:12]}" for name, digest in run.checklists.items())
     how = ", ".join(f"{name} {value}" for name, value in settings(summary).items())
     yield Passage(
-        f"{_text(usage_line(summary))}\n\n"
+        f"{_text(report.usage)}\n\n"
         f"<sub>{_text(f'{checklists}; {size(summary)}, {how}')}</sub>\n\n<sub>{ETHICS}</sub>"
     )
 
 
-def _verdicts(summary: Summary) -> Iterator[Passage]:
-    """What did not pass, by cause, then one table in two passages: passed gates are left out first.
-
-    Nothing where the run is the cause, which the head tells.
-    """
-    if summary.incomplete:
-        return
-    yield Passage("", tuple(map(_group, groups(summary.gates))), name="explanations")
+def verdict_tables(report: Sections) -> Iterator[Passage]:
+    """The table of verdicts in two passages: passed gates are left out first."""
     rows: dict[bool, list[str]] = {False: [], True: []}
-    for line in verdict_lines(summary.gates):
-        rows[line.judgement == "passed"].append(verdict_row(line))
+    for group in report.groups:
+        rows[group.judgement == "passed"] += [
+            f"| **{SIGNS[line.judgement]}** | `{_code(line.gate)}` "
+            f"| {_text(line.subject)} | {_text(line.reason)} |"
+            for line in group.lines
+        ]
     if rows[False]:
         yield Passage(VERDICTS, tuple(rows[False]), name="gates that did not pass")
     if rows[True]:
@@ -105,25 +90,24 @@ def _verdicts(summary: Summary) -> Iterator[Passage]:
         yield Passage("" if joined else VERDICTS, tuple(rows[True]), name="passed gates", joined=joined)
 
 
-def _group(group: Group) -> str:
-    """A verdict in plain words, or a cause with the scores that it concerns."""
-    verdict, *others = group.verdicts
-    if others:
+def _group(group: VerdictGroup, report: Sections) -> Iterator[str]:
+    """Verdicts in plain words, or a cause with the scores that it concerns."""
+    if group.cause:
         subjects = ", ".join(verdict.subject for verdict in group.verdicts)
         gates = f"{len(group.verdicts)} gates {SIGNS[group.judgement]}: {group.cause}"
-        return f"- **{_text(gates)}**<br>{_text(subjects)}"
-    sentence, *details = tuple(explanation(verdict)) or (verdict.subject, verdict.reason)
-    return f"- {'<br>'.join((f'**{_text(sentence)}**', *map(_text, details)))}"
+        yield f"- **{_text(gates)}**<br>{_text(subjects)}"
+        return
+    for verdict in group.verdicts:
+        sentence, *details = report.explanations[verdict.name] or (verdict.subject, verdict.reason)
+        yield f"- {'<br>'.join((f'**{_text(sentence)}**', *map(_text, details)))}"
 
 
 VERDICTS = "| verdict | gate | on | why |\n|---|---|---|---|"
 """The head of the table of verdicts."""
 
 
-def verdict_row(line: VerdictLine) -> str:
-    """A row of that table."""
-    sign = f"| **{SIGNS[line.judgement]}** | `{_code(line.gate)}` |"
-    return f"{sign} {_text(line.subject)} | {_text(line.reason)} |"
+def _listed(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"- {_text(line)}" for line in lines)
 
 
 def _table(table: Table, *, title: str, name: str, whole: bool = False) -> Passage:

@@ -19,6 +19,7 @@ from pytest_factorfair.reports import json_report
 from pytest_factorfair.reports.html.document import fragment
 from pytest_factorfair.reports.html.page import content
 from pytest_factorfair.reports.papers import figures
+from pytest_factorfair.reports.sections import sections
 
 if TYPE_CHECKING:
     import altair as alt
@@ -119,7 +120,7 @@ class Report:
         self.folder = folder
 
     def __repr__(self) -> str:
-        return f"Report({', '.join(self.summary.fingerprint.models)}: {content(self.summary)['verdict']})"
+        return f"Report({', '.join(self.summary.fingerprint.models)}: {sections(self.summary).title})"
 
     def _repr_html_(self) -> str:
         return fragment("report.html", content(self.summary))

@@ -41,21 +41,21 @@ BY_ATTRIBUTE: Schema = {
 
 ANSWER: Schema = {
     "query": {"type": "string", "description": "The same in two reports exactly when the question is."},
-    "outcome": {"enum": list(OUTCOMES)},
+    "outcome": {"enum": list(OUTCOMES), "description": "Without one it is 'answered'."},
     "letter": TEXT,
-    "groups": BY_ATTRIBUTE,
+    "groups": BY_ATTRIBUTE
+    | {"description": "The group of each attribute; without them those of the letter."},
     "confidence": {
         "type": "object",
         "description": "How sure the detector is of the group of each attribute, from 0 to 1.",
         "additionalProperties": {"type": "number"},
     },
     "reason": TEXT,
-    "background": BY_ATTRIBUTE,
+    "background": {"type": "integer", "description": "Whom the context names: a number of 'people', from 0."},
     "repeat": {"type": "integer", "description": "How often the case had asked the same prompt before."},
     "offered": {
-        "type": "object",
-        "description": "The groups that the letters stood for, in the letters' order, by attribute.",
-        "additionalProperties": TEXTS,
+        "type": "integer",
+        "description": "What the letters stood for, in their order: a number of 'people', from 0.",
     },
     "probabilities": {
         "type": "array",
@@ -92,7 +92,7 @@ def schema() -> Schema:
     }
     counts: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     held: Schema = {
-        "answers": _rows(_closed(ANSWER) | {"required": ["query", "outcome"]}),
+        "answers": _rows(_closed(ANSWER) | {"required": ["query"]}),
         "outcomes": counts | {"description": "How many answers have each; they are in another file."},
     }
     dropped = TEXTS | {"description": "Parameters that the model did not accept and was asked without."}
@@ -125,6 +125,13 @@ def schema() -> Schema:
         "cases": _rows(
             _closed(case | held | {"dropped": dropped, "choices": choices})
             | {"required": list(case), "oneOf": [{"required": [member]} for member in held]}
+        ),
+        "people": _rows(
+            {
+                "type": "object",
+                "description": "The group of each attribute of a person, or a list of several people's.",
+                "additionalProperties": {"anyOf": [TEXT, TEXTS]},
+            }
         ),
         "usage": _closed(_row(Usage)["properties"] | {"seconds": {"type": "number"}}),
     }  # fmt: skip

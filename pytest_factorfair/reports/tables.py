@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.benchmarks import benchmark_with, benchmarks_of
@@ -11,8 +12,8 @@ from pytest_factorfair.benchmarks.benchmark import UNKNOWN
 from pytest_factorfair.benchmarks.combined import metric_named
 from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.domain import Change, Score, Summary, plural, titled
-from pytest_factorfair.drawing.statements import declines_changed
-from pytest_factorfair.drawing.table import Row, Table, as_lines, number, percent, span
+from pytest_factorfair.drawing.statements import among, attribute, declines_changed
+from pytest_factorfair.drawing.table import MISSING, Row, Table, as_lines, number, percent, span
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain.board import Board, Succession, Trend
@@ -36,6 +37,41 @@ def briefs(summary: Summary) -> Iterator[Table]:
     for benchmark in () if _empty(summary) else benchmarks_of(summary.scores):
         if (table := benchmark.brief(summary)) is not None:
             yield table
+
+
+SIDE_BY_SIDE = 5
+"""The most columns of a table of diagnostics that fit on a screen and on paper."""
+
+
+def diagnostics(summary: Summary) -> Iterator[Table]:
+    """Tables of diagnostics per benchmark: a row per part or context and attribute, without empty ones."""
+    for benchmark in benchmarks_of(summary.scores):
+        cells_by_label: dict[tuple[str, ...], dict[str, str]] = {}
+        for score in summary.scores:
+            if score.metric in benchmark.diagnostics and score.value is not None:
+                metric = benchmark.diagnostics[score.metric][1]
+                name = attribute(score.attribute, summary)
+                label = (*among(summary, score), score.context or score.part, name)
+                worse = ("from", score.low) if metric.better == "higher" else ("to", score.high)
+                bound = "" if worse[1] is None else f" ({worse[0]} {percent(worse[1], digits=1)})"
+                cells_by_label.setdefault(label, {})[score.metric] = (
+                    f"{percent(score.value, digits=1)}{bound}"
+                )
+        measured = {name for cells in cells_by_label.values() for name in cells}
+        columns = {name: column for name, column in benchmark.diagnostics.items() if name in measured}
+        tables = ceil(len(columns) / SIDE_BY_SIDE)
+        for nth in range(tables):
+            start, end = (len(columns) * part // tables for part in (nth, nth + 1))
+            names = tuple(columns)[start:end]
+            rows = tuple(
+                Row(" · ".join(label), tuple(cells.get(name, MISSING) for name in names))
+                for label, cells in cells_by_label.items()
+                if not cells.keys().isdisjoint(names)
+            )
+            headings, shown = zip(*(columns[name] for name in names), strict=True)
+            meanings = tuple(metric.meaning for metric in shown)
+            notes = (benchmark.diagnosed,) if end == len(columns) else ()
+            yield Table("Other explanations", headings, rows, notes, meanings=meanings)
 
 
 def headlines(summary: Summary) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Iterable
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest_factorfair
 from tests import forkserver
-from tests.project import PYTEST, split
+from tests.project import PYTEST, report_of, split
 
 
 def pytest_in(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -34,15 +33,10 @@ def reported(
     """Run pytest there to the exit code expected; its report, and what it printed."""
     done = pytest_in(folder, *arguments, **environment)
     assert done.returncode == expect, done.stdout[-4000:] + done.stderr[-2000:]
-    return _report(folder), done.stdout
+    return report_of(folder / ".factorfair/report/report.json"), done.stdout
 
 
 def scored(folder: Path, checklist: str, models: Iterable[str], **settings: Any) -> dict[str, Any]:
     """The report on these models, run from Python."""
     pytest_factorfair.run(list(models), root=folder, checklist=[checklist], progress=False, **settings)
-    return _report(folder)
-
-
-def _report(folder: Path) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads((folder / ".factorfair/report/report.json").read_text())
-    return report
+    return report_of(folder / ".factorfair/report/report.json")

@@ -172,7 +172,7 @@ def test_runs_that_cannot_be_compared(field: str, before: object, now: object, p
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('{"schema": "other/1"}', "its schema is 'other/1', 'factorfair.report/5' is needed"),
+        ('{"schema": "other/1"}', "its schema is 'other/1', 'factorfair.report/6' is needed"),
         ("{", "former.json: not JSON ("),
         (None, f"former.json: No such file or directory; {EXPECTED}"),
     ],

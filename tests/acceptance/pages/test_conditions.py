@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,17 +12,13 @@ from playwright.sync_api import expect
 
 from tests.acceptance.pages.browser import SCREENS, Open, Scheme
 from tests.finished import DEPENDING, Finished
+from tests.project import report_of
 
 ON_THE_PAGE = 8
 """Replies of a case that the page holds: first those that are missing."""
 
 GOOD = ("subjective-employment_rate-highest", "subjective-crime_rate-lowest")
 """Where it is good to be chosen."""
-
-
-def report_of(folder: Path) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    return report
 
 
 def answers(report: dict[str, Any], context: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -67,7 +61,7 @@ def shares(report: dict[str, Any], context: str, group: str, *, good: bool) -> d
 
 
 def test_every_answer_is_in_one_cell_of_its_condition(finished: Finished) -> None:
-    report = report_of(finished(*DEPENDING, "FACTORFAIR_DECLINES=missing"))
+    report = report_of(finished(*DEPENDING, "FACTORFAIR_DECLINES=missing") / "report.json")
     rows = {
         (row["context"], row["condition"], row["first"]): row
         for row in report["dependences"]
@@ -107,7 +101,7 @@ def test_every_answer_is_in_one_cell_of_its_condition(finished: Finished) -> Non
 def test_a_value_opens_to_its_replies_and_no_others(finished: Finished, opened: Open) -> None:
     """A failed score leads to its most uneven value."""
     folder = finished(*DEPENDING)
-    report = report_of(folder)
+    report = report_of(folder / "report.json")
     expected = {
         case: sum(
             answer["background"]["race"] == "Black"
@@ -163,6 +157,8 @@ def test_ages_first_people_and_scenarios_open_to_their_own(finished: Finished, o
     with opened(finished(*DEPENDING) / "report.html") as shown:
         page, section = shown.page, shown.page.locator("#dependences")
         section.get_by_role("combobox", name="attribute").select_option("race")
+        assert section.get_by_role("button").all_inner_texts() == ["▲ group named"]
+        section.get_by_role("checkbox", name="those that broke no gate, too").check()
         dialog = page.get_by_role("dialog")
         for condition, value, pattern in (
             ("age", "25 to 35", r"A\. \w+, an? (25|35)-year-old"),
@@ -195,6 +191,7 @@ def test_all_of_it_is_accessible_and_as_wide_as_the_screen(
 ) -> None:
     with opened(finished(*DEPENDING) / "report.html", scheme=scheme, width=width) as shown:
         section = shown.page.locator("#dependences")
+        section.get_by_role("checkbox").check()
         closed = section.get_by_role("button", expanded=False)
         assert closed.count() > 0
         closed.evaluate_all("(buttons) => buttons.forEach((button) => button.click())")

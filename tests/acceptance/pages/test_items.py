@@ -32,6 +32,7 @@ def test_checklists_have_planes_and_marks_of_their_own(project: Project, opened:
     assert marked
     with opened(project.report_path.parent / "report.html") as shown:
         page = shown.page
+        page.get_by_text("All questions, one by one").click()
         entries = page.locator("#replies-list > details > summary")
         expect(entries.first).to_be_visible()
         texts = [text for text in entries.all_inner_texts() if "\u25b2" in text]

@@ -146,7 +146,8 @@ def test_headings_explain_themselves(finished: Finished, opened: Open) -> None:
         page.keyboard.press("Escape")
         assert not tip.is_visible()
         assert heading.get_attribute("aria-describedby") is None
-        for section in ("gates", "diagnostics"):  # tables that sort
+        for section in ("gates", "diagnostics"):  # tables that sort, folded
+            page.locator(f"#{section} summary").first.click()
             page.locator(f"#{section} thead button").last.focus()
             assert tip.is_visible()
 
@@ -210,6 +211,7 @@ def test_its_cases_are_selected_by_what_it_offers_to_paste(project: Project, ope
 def test_two_models_side_by_side(finished: Finished, opened: Open) -> None:
     with opened(finished(*TEXT) / "report.html") as shown:
         page, dialog = shown.page, shown.page.get_by_role("dialog")
+        page.get_by_role("navigation").get_by_role("link", name="Statistics by context").click()
         page.locator("#cells td a").nth(BASE).click()
         shown.settle()
         sides = dialog.locator(".side")

@@ -28,7 +28,7 @@ from pytest_factorfair.benchmarks.measurement import (
 )
 from pytest_factorfair.benchmarks.measuring import ReportInputs, SelectedCounts
 from pytest_factorfair.gates import Terms, check, judge, parse
-from pytest_factorfair.reports.html.page import content
+from pytest_factorfair.reports.sections import sections
 from pytest_factorfair.statistics.arrays import FloatArray, divided
 from pytest_factorfair.statistics.estimate import Estimate, error_of_mean, share_of
 from tests.unit.reports.paper_tables.builders import summary
@@ -104,7 +104,7 @@ def test_the_column_and_page_of_a_new_metric_follow() -> None:
     column = table.headings.index("silence rate")
     assert table.meanings[column] == "How many questions get no answer that can be read? Lower is better."
     assert str(table.rows[0].cells[column]).startswith("0.250")
-    headings = [heading for table in content(shown)["diagnostics"] for heading in table.headings]
+    headings = [heading for table in sections(shown).diagnostics for heading in table.headings]
     assert headings.count("silent") == 1
     page = FactOrFairBenchmark().page(shown, ())
     assert {"name": "silence_rate", "label": "silence rate", "better": "lower"} in page["scores"]

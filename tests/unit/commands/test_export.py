@@ -133,7 +133,7 @@ def test_a_changed_checklist_does_not_share_a_table(
         (["out", "none.json"], f"none.json: No such file or directory; {EXPECTED}\n"),
         (
             ["out", "damaged.json"],
-            "damaged.json: not a report.json: its schema is None, 'factorfair.report/5' is needed\n",
+            "damaged.json: not a report.json: its schema is None, 'factorfair.report/6' is needed\n",
         ),
         (
             ["--format=docx", "out", "none.json"],

@@ -25,7 +25,7 @@ from pytest_factorfair.exports.evidence.consistency import contradicts
 from pytest_factorfair.exports.evidence.every_eval_ever import ModelName
 from pytest_factorfair.reports.json_report import read, replies
 from tests.finished import FAILING, PAINTED, REFUSING, TEXT, Finished
-from tests.project import DATA
+from tests.project import DATA, report_of
 
 MODELS = ("sim:stereotyped", "sim:uniform")
 
@@ -131,7 +131,7 @@ def test_only_replies_with_a_right_answer_are_exported(finished: Finished, tmp_p
     assert hashlib.sha256(content).hexdigest() == detail["checksum"]
     rows = [json.loads(line) for line in content.splitlines()]
     valid("instance_level_eval", rows)
-    report = json.loads((finished(*REFUSING) / "report.json").read_text())
+    report = report_of(finished(*REFUSING) / "report.json")
     asked = [(case["part"], answer) for case in report["cases"] for answer in case["answers"]]
     facts = [answer for part, answer in asked if part == "objective"]
     assert len(rows) == detail["total_rows"] == len(facts)

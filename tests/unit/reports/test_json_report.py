@@ -11,7 +11,9 @@ import pytest
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.json_report import SCHEMA, read, to_json
-from tests.finished import REFUSING, Finished
+from pytest_factorfair.reports.schema import ANSWER
+from tests.finished import DEPENDING, PAINTED, REFUSING, Finished
+from tests.project import report_of
 
 
 @pytest.fixture
@@ -26,6 +28,30 @@ def test_a_report_that_is_read_and_written_again_is_unchanged(written: Path) -> 
     assert to_json(read(str(written), name="it")) == text
     written.write_bytes(gzip.compress(text.encode()))
     assert to_json(read(str(written), name="it")) == text
+
+
+@pytest.mark.parametrize("run", [DEPENDING, PAINTED], ids=["text", "pictures"])
+def test_answers_leave_out_only_what_the_report_says_elsewhere(
+    run: tuple[str, ...], finished: Finished
+) -> None:
+    """With it, they are those of the file of replies; a text run's take less than half of the room."""
+    folder = finished(*run)
+    whole = [answer for case in report_of(folder / "report.json")["cases"] for answer in case["answers"]]
+    replies = map(json.loads, (folder / "responses.jsonl").read_text(encoding="utf-8").splitlines())
+    for answer, reply in zip(whole, replies, strict=True):
+        assert answer == {name: reply[name] for name in answer}
+        assert answer.keys() | {"key"} >= reply.keys() & ANSWER.keys()
+    if run == DEPENDING:
+        cases = json.loads((folder / "report.json").read_text(encoding="utf-8"))["cases"]
+        shortened = [answer for case in cases for answer in case["answers"]]
+        assert len(json.dumps(shortened)) < 0.5 * len(json.dumps(whole))
+
+
+def test_reports_of_the_former_version_are_read(written: Path) -> None:
+    """Their answers leave out nothing."""
+    expected = read(str(written), name="it")
+    written.write_text(json.dumps(report_of(written) | {"schema": "factorfair.report/5"}), encoding="utf-8")
+    assert read(str(written), name="it") == expected
 
 
 def test_a_damaged_report_is_one_line(written: Path) -> None:

@@ -14,7 +14,8 @@ from pytest_factorfair.domain import (
     Score,
     Verdict,
 )
-from pytest_factorfair.reports.html.page import content, to_html
+from pytest_factorfair.reports.html.page import to_html
+from pytest_factorfair.reports.sections import sections
 from tests.unit.reports.paper_tables.builders import summary
 
 
@@ -26,14 +27,14 @@ def _score(metric: str, value: float, high: float | None = None) -> Score:
 
 
 def test_diagnostics_have_columns_only_for_what_was_measured() -> None:
-    (table,) = content(summary([_score("refusal_rate", 0.25, 0.4), _score("s_e", 0.9)]))["diagnostics"]
+    (table,) = sections(summary([_score("refusal_rate", 0.25, 0.4), _score("s_e", 0.9)])).diagnostics
     assert table.headings == ("refused",)
     assert [(row.label, row.cells) for row in table.rows] == [("base · gender", ("25.0% (to 40.0%)",))]
     assert table.notes
 
 
 def test_scores_of_another_benchmark_have_no_diagnostics() -> None:
-    assert content(summary([_score("explicit", 0.9)]))["diagnostics"] == ()
+    assert sections(summary([_score("explicit", 0.9)])).diagnostics == ()
 
 
 def test_a_benchmark_says_what_its_scores_do_not_cover() -> None:
@@ -46,15 +47,15 @@ def test_a_benchmark_says_what_its_scores_do_not_cover() -> None:
         "m", "p", "case", "implicit", "occupation", 0, "gender", {"Female": 3}, {"Female": 1.0}, 3, 0, 0, 0
     )
     plain = summary([])
-    limits = content(replace(plain, rows={TOPICS.name: (topic,)}))["limits"]
+    limits = sections(replace(plain, rows={TOPICS.name: (topic,)})).limits
     assert limits[0] == (
         "The groups are those of the checklist (age: Young, Middle-aged, Old); no others are covered."
     )
     assert not any("picture" in line for line in limits)
-    pictured = content(replace(plain, rows={PROMPTS.name: (prompt,)}))["limits"]
+    pictured = sections(replace(plain, rows={PROMPTS.name: (prompt,)})).limits
     assert pictured[0] == "The groups are those of the checklist, by gender; no others are covered."
     assert any("picture" in line for line in pictured)
-    assert content(plain)["limits"] == ()
+    assert sections(plain).limits == ()
 
 
 def test_a_verdict_without_a_value_in_words_begins_with_its_reason(tmp_path: Path) -> None:
@@ -69,6 +70,6 @@ def test_a_verdict_without_a_value_in_words_begins_with_its_reason(tmp_path: Pat
     page = to_html(replace(summary([]), gates=(verdict,)), (), (), tmp_path)
     listed = page.partition('<li data-subject="accuracy[ambiguous]">')[2].partition("</li>")[0]
     assert listed.strip() == (
-        "<code>accuracy[ambiguous]</code> errors need two clusters of questions, there is one"
+        "<code>accuracy[ambiguous]</code> errors need two clusters of questions, there is one\n"
         '<p class="note">Most in: repair (men 85%).</p>'
     )

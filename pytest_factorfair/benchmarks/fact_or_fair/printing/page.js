@@ -3,13 +3,15 @@
 (() => {
   const { values, make, words, shown, unique, draw, charts } = page;
 
+  charts("contexts-chart", values.contexts, "S_E of judgements, base and contexts");
   charts("planes", values.planes, "S_fact against S_E");
 
   const filters = document.getElementById("filters");
   if (!filters || !values.cells.length) return;
   const choices = ["model", "checklist", "attribute"];
   const choose = (form, field, rows) => { // a checklist has attributes of its own
-    const select = form.elements[field], former = select.value, options = unique(rows, field);
+    const failed = rows.find((row) => (row.broke ?? row.failed).length); // it is shown first
+    const select = form.elements[field], former = select.value || failed?.[field], options = unique(rows, field);
     select.replaceChildren(...options.map((one) => make("option", { value: one, textContent: one, selected: one === former })));
     select.closest("label").hidden = options.length < 2;
   };
@@ -131,8 +133,11 @@
     return [line, tiles];
   };
   if (conditions) {
+    const whole = chooser.elements.whole;
     const list = () => {
-      const rows = narrowed(chooser, values.dependences), first = rows.find((row) => row.failed.length > 0);
+      const every = narrowed(chooser, values.dependences), failed = every.filter((row) => row.failed.length);
+      const rows = whole.checked || !failed.length ? every : failed, [first] = failed;
+      whole.closest("label").hidden = !failed.length;
       conditions.replaceChildren(conditions.caption, conditions.tHead, ...unique(rows, "column").map((column) => make("tbody", {},
         make("tr", {}, make("th", { scope: "rowgroup", colSpan: 4, textContent: words(column) })),
         ...rows.filter((row) => row.column === column).flatMap((row) => conditionRows(row, first)))));

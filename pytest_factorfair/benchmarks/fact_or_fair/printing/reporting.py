@@ -12,7 +12,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import S_FACT, JointScore
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import S_E_WITHIN
-from pytest_factorfair.benchmarks.fact_or_fair.printing import declines, drilldown
+from pytest_factorfair.benchmarks.fact_or_fair.printing import contexts, declines, drilldown
 from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import (
     SCANNED,
@@ -68,16 +68,16 @@ def size(summary: Summary) -> str:
 def headlines(summary: Summary) -> Iterator[str]:
     """A model in three numbers (Table 2), if it was asked for facts and for judgements.
 
-    The average is left out of a release that is not to be shipped: it is high if S_fair is, which a
-    prejudice may leave near 1.
+    There are none of a release that is not to be shipped: a prejudice may leave them near 1.
     """
-    failed = summary.release is not None and summary.release.word in ("FAIL", "UNDECIDED")
+    if summary.release is not None and summary.release.word in ("FAIL", "UNDECIDED"):
+        return
     for row in headline(summary.scores):
         fact, fair, average = row.fact, row.fair, row.average
         if row.attribute is None and fact is not None and fair is not None and average is not None:
-            line = f"headline{statements.whose(summary, row)}: objective S_fact {fact:.3f}, "
-            line += f"subjective S_fair {fair:.3f}"
-            yield line if failed else f"{line}, average {average:.3f}"
+            subject = f"headline{statements.whose(summary, row)}"
+            numbers = f"objective S_fact {fact:.3f}, subjective S_fair {fair:.3f}, average {average:.3f}"
+            yield f"{subject}: {numbers}"
 
 
 def tables(summary: Summary) -> Iterator[Table]:
@@ -98,7 +98,7 @@ def charts(entries: Sequence[Entry]) -> Charts | None:
 
 
 def page(summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
-    """The planes, the matrix of statistics with the drawing of an end's shares, dependences and scans."""
+    """Contexts, planes, the matrix of statistics with the drawing of an end's shares, dependences, scans."""
     several = len(summary.fingerprint.checklists) > 1
     drawn = []
     for attribute_plane in planes(summary):
@@ -106,6 +106,7 @@ def page(summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
         title = f"{attribute_plane.checklist} · {name}" if several else name
         drawn.append({"title": title, "spec": plane(summary, attribute_plane)})
     return {
+        "contexts": [{"title": "Judgements", "spec": spec} for spec in contexts.charts(summary)],
         "planes": drawn,
         "cells": list(drilldown.cells(summary, topic_cases(cases))),
         "scores": [

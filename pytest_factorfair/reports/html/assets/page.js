@@ -121,8 +121,15 @@ const page = (() => {
     document.getElementById("select").select();
     document.getElementById("copied").textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C to copy it";
   });
+  // A link to a section, or to what is in it, unfolds it.
+  const unfold = () => {
+    const target = location.hash && document.getElementById(location.hash.slice(1));
+    const folds = target ? [target.querySelector(":scope > .fold"), target.closest(".fold")] : [];
+    for (const fold of folds.filter(Boolean)) fold.open = true;
+  };
   const follow = (event) => {
     const cell = by.get(location.hash);
+    if (!cell) unfold();
     within = Boolean(event && cell);
     document.getElementById("copied").textContent = "";
     if (cell) open(cell);
@@ -136,6 +143,7 @@ const page = (() => {
     else location.replace(home);
   });
   addEventListener("hashchange", follow);
+  unfold();
   // A verdict leads to the cells that moved it most.
   const lead = (cells) => {
     for (const item of document.querySelectorAll("#verdict [data-subject]")) {

@@ -6,7 +6,7 @@ defaults. A wrong value raises InputError: one line that says where it was given
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -201,16 +201,27 @@ class Settings:
 
 
 def resolve(
-    typed: Mapping[str, OptionValue], environment: Mapping[str, str], *, root: Path, here: Path
+    typed: Mapping[str, OptionValue],
+    environment: Mapping[str, str],
+    *,
+    root: Path,
+    here: Path,
+    only: Collection[str] = tuple(DEFAULTS),
 ) -> Settings:
     """Resolve the settings from all sources: ``root`` is the project's folder, ``here`` the current folder.
+
+    The environment and pyproject.toml set ``only`` these options, by name, and waivers.
 
     Raises:
         InputError: a value is invalid; names where it was given.
     """
     sources.check_variables(environment)
-    table = sources.pyproject(root)
-    given_options = sources.collect(typed, environment, table, here=here)
+    table = {
+        name: setting for name, setting in sources.pyproject(root).items() if name in (*only, sources.WAIVERS)
+    }
+    ignored = {option.variable for option in OPTIONS if option.name not in only}
+    variables = {name: text for name, text in environment.items() if name not in ignored}
+    given_options = sources.collect(typed, variables, table, here=here)
     values: dict[str, Any] = DEFAULTS | {name: setting.value for name, setting in given_options.items()}
     _check_together(given_options, values)
     preset, sizes = PRESETS[values["preset"]], values["samples"] or {}

@@ -93,7 +93,12 @@ def schema() -> Schema:
         "answers": _rows(_closed(ANSWER) | {"required": ["query", "outcome"]}),
         "outcomes": counts | {"description": "How many answers have each; they are in another file."},
     }
-    dropped = TEXTS | {"description": "Parameters that the model did not accept and was asked without."}
+    optional: Schema = {
+        "dropped": TEXTS | {"description": "Parameters that the model did not accept and was asked without."},
+        "shapes": counts | {"description": "How many unparsed replies have each shape."},
+        "answered_by": counts | {"description": "How many replies name each model as their author."},
+        "own_detector": {"const": True, "description": "Its pictures were read by a test's own detector."},
+    }
     three = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
     by_value = {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": three}}
     choices = by_value | {
@@ -117,7 +122,7 @@ def schema() -> Schema:
         "unjudged": TEXTS | {"description": "Parts and contexts that no gate judged."},
         **{name: _rows(_row(kind)) for name, kind in ROWS.items()},
         "cases": _rows(
-            _closed(case | held | {"dropped": dropped, "choices": choices})
+            _closed(case | held | optional | {"choices": choices})
             | {"required": list(case), "oneOf": [{"required": [member]} for member in held]}
         ),
         "usage": _closed(_row(Usage)["properties"] | {"seconds": {"type": "number"}}),

@@ -164,7 +164,9 @@ class Conclusion:
             portrayed = [
                 assignment.case
                 for assignment in self._run.assignments
-                if assignment.checklist.modality == "image" and assignment.case.on_sheet
+                if not self._execution.archived
+                and assignment.checklist.modality == "image"
+                and assignment.case.on_sheet
             ]
             thumbnails: Mapping[str, bytes | str] = {}
             if portrayed and find_spec("PIL") is not None and not self._execution.responses.trouble:

@@ -125,7 +125,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             sorted(verdicts, key=lambda verdict: verdict.name in looks.spared),
             unjudged,
             unreadable=[record.case.case for record in ledger.records if not record.readable],
-            obstacle=_obstacle(run, incomplete, looks),
+            obstacle=_obstacle(execution, incomplete, looks),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
             declining=declined,
@@ -159,6 +159,7 @@ def _notes(execution: Execution, records: Sequence[Record], of_parts: Iterable[s
     """Notes on what the run asks, then those ``of_parts`` of it, then notes on its records."""
     run = execution.run
     yield from notices(run)
+    yield from execution.notes
     yield from shards.missing(execution.shards)
     if run.settings.answers == "probabilities":
         yield PROBABILITIES
@@ -192,10 +193,15 @@ def _look(run: Run, silent: Sequence[str]) -> str:
     )
 
 
-def _obstacle(run: Run, incomplete: IncompleteRun | None, looks: LooksResult) -> gating.Obstacle | None:
+def _obstacle(
+    execution: Execution, incomplete: IncompleteRun | None, looks: LooksResult
+) -> gating.Obstacle | None:
     """Why gates stay undecided, if the run is the reason."""
+    run = execution.run
     if incomplete is not None:
         return gating.Obstacle(incomplete.text, incomplete.remedy)
+    if looks.obstacle is None and execution.archived:
+        return gating.Obstacle(*execution.without_answers)
     if looks.obstacle is None and run.settings.looks == 1 and "looks" in run.settings.origins:
         where = run.settings.where("looks")
         remedy = f"leave {where} out: undecided gates then ask for more answers"
@@ -275,10 +281,10 @@ def _dated(
     if baseline is not None:
         baseline_time = {"baseline": baseline.fingerprint["times"].get("finished", "")}
         undated = replace(undated, times={**undated.times, **baseline_time})
-    if not ledger.usage.cached:
+    if not (ledger.usage.cached or execution.archived):
         return undated
     try:
-        span = execution.store.span(answer.key for record in ledger.records for answer in record.answers)
+        span = execution.responses.span(answer.key for record in ledger.records for answer in record.answers)
     except StoreError:  # the verdicts stand without
         span = None
     if span is None or span[0] >= undated.times["started"]:  # the run asked before its first item

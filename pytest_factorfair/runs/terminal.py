@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from pytest_factorfair.domain import Illustration, Judgement, Summary, Verdict, plural
 from pytest_factorfair.drawing import escaping
@@ -32,8 +32,6 @@ from pytest_factorfair.drawing.table import as_lines, fitting
 from pytest_factorfair.reports.tables import all_tables, briefs, changes_table, compared, headlines
 
 if TYPE_CHECKING:
-    import pytest
-
     from pytest_factorfair.runs.conclusion import Result
 
 COLORS = {
@@ -58,14 +56,27 @@ COMMAND = "Next: factorfair "
 """Begins a next step that is a command."""
 
 
-def terminal(reporter: pytest.TerminalReporter, result: Result, *, alarms: tuple[str, ...]) -> None:
+class Reporter(Protocol):
+    """Writes lines, as pytest's terminal reporter does; markup is such as ``bold=True``."""
+
+    @property
+    def verbosity(self) -> int: ...
+
+    def write(self, content: str, **markup: bool) -> None: ...
+
+    def write_line(self, line: str, **markup: bool) -> None: ...
+
+    def write_sep(self, sep: str, title: str) -> None: ...
+
+
+def terminal(reporter: Reporter, result: Result, *, width: int, alarms: tuple[str, ...] = ()) -> None:
     """Write the section, and annotations in a job of GitHub Actions.
 
     It ends with whether to ship, why, and what to do next. ``alarms`` say why the run fails besides its
-    gates. With ``-v`` it has all that the page has in tables and notes; with ``-q`` only the verdict, the
-    failed gates and the path of the page.
+    gates; ``width`` is the terminal's, in characters. With ``-v`` it has all that the page has in tables and
+    notes; with ``-q`` only the verdict, the failed gates and the path of the page.
     """
-    SummarySection(reporter, result).write(alarms=alarms)
+    SummarySection(reporter, result, width=width).write(alarms=alarms)
     if os.environ.get(GITHUB_ACTIONS) == "true":
         for annotation in annotate(result):
             reporter.write_line(str(annotation))
@@ -74,12 +85,12 @@ def terminal(reporter: pytest.TerminalReporter, result: Result, *, alarms: tuple
 class SummarySection:
     """Writes lines as wide as the terminal; control characters in text from outside are escaped."""
 
-    def __init__(self, reporter: pytest.TerminalReporter, result: Result) -> None:
+    def __init__(self, reporter: Reporter, result: Result, *, width: int) -> None:
         self._reporter = reporter
         self._result = result
         self._summary = result.summary
         self._quiet, self._verbose = reporter.verbosity < 0, reporter.verbosity > 0
-        self._width = max(reporter.config.get_terminal_writer().fullwidth, 60)
+        self._width = max(width, 60)
 
     def write(self, *, alarms: tuple[str, ...]) -> None:
         summary = self._summary

@@ -64,7 +64,7 @@ ROWS: Mapping[str, type] = {
 OMITTED = frozenset({"counts"})
 """Those of them that a report lacks if there are none."""
 
-OPTIONAL = ("dropped", "shapes", "answered_by", "own_detector")
+OPTIONAL = ("dropped", "shapes", "answered_by", "configurations", "own_detector")
 """Fields of a record that the row of a case holds unchanged, unless they are empty."""
 
 DECIMALS = 3
@@ -393,5 +393,6 @@ def record(row: Mapping[str, Any], *, columns: bool = False) -> Record:
         own_detector=row.get("own_detector", False),
         shapes=row.get("shapes", {}),
         answered_by=row.get("answered_by", {}),
+        configurations=row.get("configurations", {}),
         question=Question(*(row[name] for name in Question._fields)),
     )

@@ -97,6 +97,7 @@ def schema() -> Schema:
         "dropped": TEXTS | {"description": "Parameters that the model did not accept and was asked without."},
         "shapes": counts | {"description": "How many unparsed replies have each shape."},
         "answered_by": counts | {"description": "How many replies name each model as their author."},
+        "configurations": counts | {"description": "How many replies name each ``system_fingerprint``."},
         "own_detector": {"const": True, "description": "Its pictures were read by a test's own detector."},
     }
     three = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}

@@ -271,4 +271,5 @@ def extended(record: Record, addition: Record) -> Record:
         choices=together(record.choices, addition.choices),
         shapes=Counter(record.shapes) + Counter(addition.shapes),
         answered_by=Counter(record.answered_by) + Counter(addition.answered_by),
+        configurations=Counter(record.configurations) + Counter(addition.configurations),
     )

@@ -140,7 +140,7 @@ def _settings(
     settings = resolve({**given, **typed}, environment, root=here, here=here, only=JUDGING)
     # Nobody gave the others here: no note says that one has no effect.
     origins = {name: where for name, where in settings.origins.items() if name in {*typed, *JUDGING}}
-    return replace(settings, origins=origins)
+    return replace(settings, origins=origins, first_baseline=None)
 
 
 class RecordedResponses(Responses):
@@ -247,4 +247,4 @@ class RecordedExecution(Execution):
             self.responses.queries[key] = assignment.key, query
         shown = whole.choices and reading.choices((by_id[answer.query].query, answer) for answer in answers)
         record = replace(whole, answers=answers, choices=shown)
-        return replace(record, shapes={}, answered_by={}) if further else record
+        return replace(record, shapes={}, answered_by={}, configurations={}) if further else record

@@ -17,6 +17,7 @@ from pytest_factorfair.drawing.statements import (
     Group,
     VerdictLine,
     answered,
+    answerers,
     bill,
     detector_lines,
     example_in,
@@ -110,6 +111,10 @@ class SummarySection:
             self._groups()
             if summary.release is None:  # no verdict sums up what the run shows
                 self._notes()
+            else:
+                self._text(
+                    *(f"note: {note}" for note in answerers(summary.fingerprint.models, summary.cases))
+                )
         self._paths()
         self._text(*answered(summary))
         self._verdict()
@@ -200,8 +205,11 @@ class SummarySection:
             if verdicts:
                 text = f"{sign} {plural(len(verdicts), 'more gate' if shown else 'gate')}: "
                 self._signed(judgement, text + self._named(verdicts, begun=len(text)))
-        if passed := sum(verdict.judgement == "passed" for verdict in summary.gates):
-            self._signed("passed", f"passed {plural(passed, 'gate')}")
+        passed = [verdict for verdict in summary.gates if verdict.judgement == "passed"]
+        if len(passed) == 1 and (explained_pass := passed[0].explanation) is not None:
+            self._signed("passed", f"passed {passed[0].subject}: {explained_pass.sentence}")
+        elif passed:
+            self._signed("passed", f"passed {plural(len(passed), 'gate')}")
 
     def _group(self, group: Group) -> None:
         """A cause with the gates that it concerns, or a verdict in plain words with topics and an example."""

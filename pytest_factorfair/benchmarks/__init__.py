@@ -42,7 +42,7 @@ __all__ = [
 # Any: a checklist names its benchmark, which types cannot express.
 AnyBenchmark: TypeAlias = "Benchmark[Any, Any, Any]"
 
-SHIPPED = ("fact_or_fair", "faintbench", "items", "dofair")
+SHIPPED = ("fact_or_fair", "faintbench", "items", "dofair", "canary")
 """The names of the shipped benchmarks, in the order of reports; each has a module ``NAME.benchmark``."""
 
 SHIPPED_ROWS = ("topics", "dependences", "scans", "corrections", "prompts", "impact_ratios")

@@ -85,6 +85,8 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
     """
     counts_probabilities: bool = False
     """Whether its counts use the probabilities of letters, so that a run may ask for them."""
+    counts_copies: bool = False
+    """Whether it counts the repeated answers of deterministic models, which say nothing new to others."""
     counts_every_face: bool = False
     """Whether its scores need all faces of a picture, which some detectors do not give."""
     published: PublishedSetup = AS_WE_DO

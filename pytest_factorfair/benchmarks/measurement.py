@@ -153,9 +153,10 @@ CountsT = TypeVar("CountsT", bound=Counts)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaselineCounts:
-    """The counts of a baseline."""
+    """The counts of a baseline, and the day of its run."""
 
     counts: tuple[Counts, ...] = ()
+    date: str = ""
 
     def like(self, counts: CountsT) -> CountsT | None:
         """The baseline's counts with the same key, of the same model or else of its only one."""

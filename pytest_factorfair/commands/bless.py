@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 from pathlib import Path
 
 from pytest_factorfair.commands.common import Commands, read_hooks, say, write
@@ -44,6 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.config.settings import DEFAULT_REPORT
     from pytest_factorfair.exports import evidence
     from pytest_factorfair.reports import json_report
+    from pytest_factorfair.reports.files import as_baseline
     from pytest_factorfair.reports.tables import changes_text
 
     read_hooks()
@@ -73,8 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
         except InputError as error:  # a baseline that cannot be compared is replaced, too
             say(f"not compared with the previous baseline: {error}")
     content = json_report.content(report, name=report)
-    # No time stamp, so that the same report gives the same file.
-    write(target, gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)
+    write(target, as_baseline(content, target))
     say(f"{report} is now the baseline {target} ({target.stat().st_size / 1000:,.0f} kB): commit it")
     if "baseline" not in configured:
         say(f'and name it in pyproject.toml: [tool.factorfair] baseline = "{target}"')

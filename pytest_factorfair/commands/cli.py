@@ -23,6 +23,7 @@ from pytest_factorfair.commands import (
     human,
     importing,
     init,
+    judge,
     lint,
     listing,
     merge,
@@ -36,22 +37,26 @@ from pytest_factorfair.errors import DetectorError, InputError, StoreError, near
 from pytest_factorfair.redaction import redacted
 
 COMMANDS = (
-    init, importing, listing, doctor, lint, prompts, show, compare, card, evidence, export, bless, store,
-    batch, merge, detector, human, completion,
+    init, importing, listing, doctor, lint, prompts, show, judge, compare, card, evidence, export, bless,
+    store, batch, merge, detector, human, completion,
 )  # fmt: skip
+
+INTERRUPTED = 2
 
 PIPE_CLOSED = 141
 """The exit code if the reader of the output, such as ``head``, has closed the pipe: 128 + SIGPIPE."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; return 0 for success, 1 for findings, 4 (as pytest does) for wrong input.
+    """Run a command; return 0 for success, 1 for findings, 2 after Ctrl-C, 4 for wrong input, as pytest does.
 
     If the reader of the output has closed the pipe, the command ends without a message.
     """
     try:
         code = _run(argv)
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # Python flushes stdout again at exit, and would print the error then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ defaults. A wrong value raises InputError: one line that says where it was given
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pytest_factorfair.config.options import FILES, OPTIONS
 from pytest_factorfair.config.sources import OptionValue, Replicas
 from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Reuse, Sampling, Waiver
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.spec import slug
 
 DEFAULT_STORE = f".factorfair/{sources.STORE_FILE}"
 DEFAULT_PICTURES = ".factorfair/images"
@@ -47,7 +48,16 @@ class Preset:
 TINY = "tiny"
 """The preset that reduces checklists to a first look, which no sample size makes worth a judgement."""
 
+CANARY = "canary"
+"""The preset that compares a model's answers to fixed questions with those of its first run, its baseline."""
+
+BASELINE_REPEATS = 4
+"""How often that run asks each question: twice as often as later ones, to learn how steady the model is."""
+
 PRESETS: dict[str, Preset] = {
+    CANARY: Preset(
+        Sampling("balanced", samples=1, objective=1, seed=0, repeats=2, declines="missing"), "audited"
+    ),
     TINY: Preset(
         Sampling(
             "balanced",
@@ -167,9 +177,10 @@ class Settings:
     pictures; without one, ``own_pictures`` is the folder for a store that is not a file. ``connections`` is
     the number for the whole run; a worker's settings have its share. ``cluster`` is the address of a Ray
     cluster, "" for any available one, None to stay in this process. ``sizes`` are the names given in
-    ``samples``. ``origins`` says where each option was given, by its name. ``set_aside`` is the reason
-    why the gates of pyproject.toml are not in ``gates``, "" if they are. ``unread`` says which settings are
-    not read, because pytest has another root folder than the current one.
+    ``samples``. ``first_baseline`` is the file to which the first run of a canary writes its report, as the
+    baseline of later ones. ``origins`` says where each option was given, by its name. ``set_aside`` is the
+    reason why declared gates are not in ``gates``, "" if they are. ``unread`` says which settings are not
+    read, because pytest has another root folder than the current one.
     """
 
     models: tuple[str, ...]
@@ -194,6 +205,7 @@ class Settings:
     looks_after_fail: bool
     explain: bool
     baseline: str | None
+    first_baseline: str | None
     waivers: tuple[Waiver, ...]
     detector: str | None
     detector_errors: str | None
@@ -235,21 +247,38 @@ class Settings:
 
 
 def resolve(
-    typed: Mapping[str, OptionValue], environment: Mapping[str, str], *, root: Path, here: Path
+    typed: Mapping[str, OptionValue],
+    environment: Mapping[str, str],
+    *,
+    root: Path,
+    here: Path,
+    only: Collection[str] = tuple(DEFAULTS),
 ) -> Settings:
     """Resolve the settings from all sources: ``root`` is the project's folder, ``here`` the current folder.
+
+    The environment and pyproject.toml set ``only`` these options, by name, and waivers.
 
     Raises:
         InputError: a value is invalid; names where it was given.
     """
     sources.check_variables(environment)
-    table = sources.pyproject(root)
-    given_options = sources.collect(typed, environment, table, here=here)
+    table = {
+        name: setting for name, setting in sources.pyproject(root).items() if name in (*only, sources.WAIVERS)
+    }
+    ignored = {option.variable for option in OPTIONS if option.name not in only}
+    variables = {name: text for name, text in environment.items() if name not in ignored}
+    given_options = sources.collect(typed, variables, table, here=here)
     values: dict[str, Any] = DEFAULTS | {name: setting.value for name, setting in given_options.items()}
     _check_together(given_options, values)
+    first_baseline = None
+    if values["preset"] == CANARY:
+        given_options, first_baseline = _canary(given_options, root=root)
+        values |= {name: setting.value for name, setting in given_options.items()}
     preset, sizes = PRESETS[values["preset"]], values["samples"] or {}
     judged = preset.judged or (bool(sizes) and values["preset"] != TINY)
     gates, set_aside = _gates(given_options, table, judged=judged)
+    if first_baseline is not None:
+        gates, set_aside = (), f"a first run, whose answers are now the baseline {Path(first_baseline).name}"
     estimator = values["estimator"] or preset.estimator
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"], "per_scene": sizes["images"]}
@@ -281,7 +310,11 @@ def resolve(
             seed=preset.sampling.seed if values["seed"] is None else values["seed"],
             declines=values["declines"]
             or ("missing" if estimator == "published-code" else preset.sampling.declines),
-            **{"samples": preset.samples(values["answers"]), **sizes},
+            **{
+                "samples": preset.samples(values["answers"]),
+                "repeats": preset.sampling.repeats if first_baseline is None else BASELINE_REPEATS,
+                **sizes,
+            },
         ),
         "sizes": tuple(sizes),
         "truth": values["truth"] or preset.truth,
@@ -289,6 +322,7 @@ def resolve(
         "looks": looks,
         "gates": gates,
         "set_aside": set_aside,
+        "first_baseline": first_baseline,
         "unread": sources.unread(root, here),
         "log": values["log"] or (),
         "reuse": reuse,
@@ -330,6 +364,37 @@ def _check_together(given_options: Mapping[str, OptionValue], values: Mapping[st
         raise InputError(f"{given_options['lock'].where}: needs --factorfair-plan, which asks nothing")
     if "replicas" in given_options and values["executor"] is None:
         raise InputError(f"{given_options['replicas'].where}: needs --factorfair-executor=ray")
+
+
+def _canary(
+    given_options: Mapping[str, OptionValue], *, root: Path
+) -> tuple[dict[str, OptionValue], str | None]:
+    """The options with the defaults of preset canary; and the baseline to write, if the model has none yet.
+
+    Raises:
+        InputError: there are several models, of which a baseline can follow one.
+    """
+    where = given_options["preset"].where
+    models = given_options["model"].value
+    if len(models) > 1:
+        raise InputError(
+            f"{where}: a canary follows one model, and {len(models)} are named: run one at a time"
+        )
+    defaults: dict[str, object] = {
+        "checklist": (CANARY,),
+        "reuse": ("none", None),
+        "gate": ("default",),
+        "baseline": str(root / f"factorfair-canary-{slug(models[0])}.json.gz"),
+    }
+    settings = {name: OptionValue(value, f"{where}: its {name}", root) for name, value in defaults.items()}
+    settings |= given_options
+    baseline = str(settings["baseline"].value)
+    if "baseline" in given_options or Path(baseline).exists():
+        return settings, None
+    del settings["baseline"]
+    if NO_GATES in settings["gate"].value:
+        return settings, None
+    return settings, baseline
 
 
 NO_GATES = "none"

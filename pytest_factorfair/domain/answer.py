@@ -399,7 +399,7 @@ class Record:
     ``choices`` are the names and ages that its queries showed, and how often they were chosen. ``dropped``
     are parameters that the model did not accept; ``own_detector`` is whether the user's test used a detector
     other than the run's. ``shapes`` counts the shapes of its unparsed replies; ``answered_by`` counts the
-    models that replies say they come from.
+    models that replies say they come from, and ``configurations`` the fingerprints of services in them.
     """
 
     case: CaseKey
@@ -411,6 +411,7 @@ class Record:
     question: Question = UNSPECIFIED
     shapes: Mapping[str, int] = field(default_factory=dict)
     answered_by: Mapping[str, int] = field(default_factory=dict)
+    configurations: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def outcomes(self) -> Counter[Outcome]:

@@ -59,9 +59,11 @@ class Response:
 
     ``finish`` is why the model stopped: ``length`` means cut off, ``filtered`` stopped by the provider's
     content filter, ``refusal`` a refusal that the provider marks as such. ``tokens_out`` include
-    ``tokens_reasoning``, those of hidden reasoning. ``cost`` is in USD, None if unknown. ``notes`` are
-    deviations from the request that a report must mention; ``dropped`` are the parameters that were left out
-    because the model does not accept them; ``sources`` are what a model that searches cites: URLs, or titles.
+    ``tokens_reasoning``, those of hidden reasoning. ``model`` is the name that the service gives the model
+    that answered, ``configuration`` its ``system_fingerprint``; empty if it gives none. ``cost`` is in USD,
+    None if unknown. ``notes`` are deviations from the request that a report must mention; ``dropped`` are the
+    parameters that were left out because the model does not accept them; ``sources`` are what a model that
+    searches cites: URLs, or titles.
     ``noise`` is the standard error of the logit of each letter that comes from what else the service computes
     at the time, if the response holds probabilities; 0 if they depend on the request alone.
 
@@ -81,6 +83,7 @@ class Response:
     tokens_reasoning: int | None = None
     sources: tuple[str, ...] = ()
     noise: float = 0.0
+    configuration: str = ""
     image: bytes | None = field(default=None, repr=False)
     image_file: str = ""
 

@@ -11,12 +11,14 @@ from pytest_factorfair.domain import (
     FILTERED,
     Explanation,
     Illustration,
+    Record,
     ReportedOutcome,
     Score,
     Summary,
     Verdict,
     excerpt,
     expired,
+    listed,
     plural,
 )
 
@@ -72,8 +74,6 @@ def loss(fates: Counter[str], answers: str) -> str:
 
 NO_GATES = "No gates were declared: this run reports, it does not judge."
 """Printed in place of a verdict."""
-
-
 
 
 CLEAR = 3
@@ -137,6 +137,46 @@ def answered(summary: Summary) -> Iterator[str]:
                 "compared with the baseline: all answers are from before it; "
                 "for a fresh comparison use --factorfair-reuse=none"
             )
+
+
+NAMED = 3
+"""How many of the models that answered a note names."""
+
+
+def answerers(models: Mapping[str, Mapping[str, object]], records: Iterable[Record]) -> Iterator[str]:
+    """A note for each model that another one, several, or several configurations of its service answered for.
+
+    ``models`` are the identities of the models that were asked.
+    """
+    names: dict[str, Counter[str]] = {spec: Counter() for spec in models}
+    configurations: dict[str, Counter[str]] = {spec: Counter() for spec in models}
+    for record in records:
+        names[record.case.model].update(record.answered_by)
+        configurations[record.case.model].update(record.configurations)
+    for spec, identity in models.items():
+        asked = identity.get("model")
+        if isinstance(asked, str):
+            # Routers add the name of a provider: "openai/gpt-4o" is "gpt-4o".
+            differs = any(
+                not (f"/{name}".endswith(f"/{asked}") or f"/{asked}".endswith(f"/{name}"))
+                for name in names[spec]
+            )
+        else:
+            asked, differs = "one model", len(names[spec]) > 1
+        if differs:
+            yield f"{spec}: {asked} was asked, and the replies name {_most_named(names[spec])}"
+        if len(configurations[spec]) > 1:
+            yield (
+                f"{spec}: its service changed during the run: the system_fingerprint is "
+                f"{_most_named(configurations[spec])}"
+            )
+
+
+def _most_named(counts: Counter[str]) -> str:
+    names = [f"{name} ({plural(count, 'reply', 'replies')})" for name, count in counts.most_common(NAMED)]
+    if len(counts) > NAMED:
+        names.append(plural(len(counts) - NAMED, "other"))
+    return listed(names)
 
 
 READ_AS = "read as "

@@ -300,6 +300,7 @@ def _plain_chat(completion: Any) -> Mapping[str, object]:
     details = getattr(usage, "completion_tokens_details", None)
     return {
         "model": completion.model,
+        "system_fingerprint": getattr(completion, "system_fingerprint", None),
         "citations": getattr(completion, "citations", None),
         "search_results": getattr(completion, "search_results", None),
         "choices": [

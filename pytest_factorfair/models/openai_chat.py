@@ -147,6 +147,7 @@ def response_of(reply: Mapping[str, object], *, model: str) -> Response:
         model=utf8(str(reply.get("model") or model)),
         tokens_reasoning=tokens(details.get("reasoning_tokens")) if isinstance(details, dict) else None,
         sources=tuple(dict.fromkeys(map(utf8, sources))),
+        configuration=utf8(str(reply.get("system_fingerprint") or "")),
         notes=(*((SEARCHED,) if sources else ()), *(() if text else _elsewhere(message))),
     )
 

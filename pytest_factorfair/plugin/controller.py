@@ -186,7 +186,7 @@ class Controller:
         """Print the result, once."""
         if self._result is None or self._shown:
             return
-        from pytest_factorfair.plugin.terminal import terminal
+        from pytest_factorfair.runs.terminal import terminal
 
         self._shown = True
         alarms, release = [*self._alarms], self._result.summary.release
@@ -194,7 +194,8 @@ class Controller:
         failed = sum(report.nodeid not in self._digest.gates for report in tests)
         if failed and release is not None and not release.fails:
             alarms.append(f"The run fails all the same: {plural(failed, 'test')} failed besides the gates.")
-        terminal(reporter, self._result, alarms=tuple(alarms))
+        width = self._config.get_terminal_writer().fullwidth
+        terminal(reporter, self._result, width=width, alarms=tuple(alarms))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import zlib
@@ -85,6 +86,14 @@ def write(
         except OSError as error:  # it is reported and does not fail the run
             paths += (f"{STEP_SUMMARY} {step} could not be written ({error.strerror})",)
     return paths
+
+
+def as_baseline(content: bytes, target: Path) -> bytes:
+    """A report as it is committed under this name: compressed if that ends with .gz.
+
+    There is no time stamp, so that the same report gives the same file.
+    """
+    return gzip.compress(content, mtime=0) if target.suffix == ".gz" else content
 
 
 def _archive(parts: Iterator[str]) -> Iterator[bytes]:

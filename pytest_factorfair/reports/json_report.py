@@ -60,6 +60,9 @@ LISTS = ("changes", "former", "scores", "reasons", *SHIPPED_ROWS, "contact_sheet
 OMITTED = frozenset({"counts"})
 """Those of them that a report lacks if there are none."""
 
+OPTIONAL = ("dropped", "shapes", "answered_by", "configurations", "own_detector")
+"""Fields of a record that the row of a case holds unchanged, unless they are empty."""
+
 DECIMALS = 3
 """Of a detector's confidence."""
 
@@ -136,8 +139,7 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
     def case(record: Record) -> str:
         about: dict[str, object] = record.case._asdict() | record.question._asdict()
         about["notes"] = list(record.notes)
-        if record.dropped:
-            about["dropped"] = list(record.dropped)
+        about |= {name: value for name in OPTIONAL if (value := getattr(record, name))}
         if record.choices:
             about["choices"] = {
                 kind: {value: [round(number, 6) for number in share] for value, share in shares.items()}
@@ -409,5 +411,9 @@ def record(row: Mapping[str, Any], *, columns: bool = False) -> Record:
             for kind, shares in row.get("choices", {}).items()
         },
         dropped=tuple(row.get("dropped", ())),
+        own_detector=row.get("own_detector", False),
+        shapes=row.get("shapes", {}),
+        answered_by=row.get("answered_by", {}),
+        configurations=row.get("configurations", {}),
         question=Question(*(row[name] for name in Question._fields)),
     )

@@ -95,7 +95,13 @@ def schema() -> Schema:
         "answers": _rows(_closed(ANSWER) | {"required": ["query"]}),
         "outcomes": counts | {"description": "How many answers have each; they are in another file."},
     }
-    dropped = TEXTS | {"description": "Parameters that the model did not accept and was asked without."}
+    optional: Schema = {
+        "dropped": TEXTS | {"description": "Parameters that the model did not accept and was asked without."},
+        "shapes": counts | {"description": "How many unparsed replies have each shape."},
+        "answered_by": counts | {"description": "How many replies name each model as their author."},
+        "configurations": counts | {"description": "How many replies name each ``system_fingerprint``."},
+        "own_detector": {"const": True, "description": "Its pictures were read by a test's own detector."},
+    }
     three = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
     by_value = {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": three}}
     choices = by_value | {
@@ -123,7 +129,7 @@ def schema() -> Schema:
         "unjudged": TEXTS | {"description": "Parts and contexts that no gate judged."},
         **{name: _rows(_row(kinds[name])) for name in LISTS},
         "cases": _rows(
-            _closed(case | held | {"dropped": dropped, "choices": choices})
+            _closed(case | held | optional | {"choices": choices})
             | {"required": list(case), "oneOf": [{"required": [member]} for member in held]}
         ),
         "people": _rows(

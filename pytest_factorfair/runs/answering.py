@@ -73,8 +73,12 @@ class AnswerReader:
         responses = [exchange.response for exchange in exchanges if exchange.response]
         notes = {utf8(str(note)) for response in responses for note in response.notes}
         dropped = tuple(sorted({utf8(str(name)) for response in responses for name in response.dropped}))
-        answered_by = Counter(
-            excerpt(response.model, LONGEST_NAME) for response in responses if response.model
+        answered_by, configurations = (
+            Counter(excerpt(name, LONGEST_NAME) for name in names if name)
+            for names in (
+                [response.model for response in responses],
+                [response.configuration for response in responses],
+            )
         )
         if detector is not None:
             own_detector = detector is not self._run.detector
@@ -87,6 +91,7 @@ class AnswerReader:
                 own_detector=own_detector,
                 question=assignment.case.question,
                 answered_by=answered_by,
+                configurations=configurations,
             )
         answers = tuple(
             reading.answer(
@@ -109,6 +114,7 @@ class AnswerReader:
             question=assignment.case.question,
             shapes=reading.shapes(answers, exchanges),
             answered_by=answered_by,
+            configurations=configurations,
         )
 
     def _seen(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.benchmarks import benchmark_named, benchmark_of, benchmarks_of
 from pytest_factorfair.benchmarks import cases as cases_of
-from pytest_factorfair.benchmarks.measurement import Counts
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Counts
 from pytest_factorfair.domain import Fingerprint, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import deterministic
@@ -51,6 +51,10 @@ class Baseline:
             *(counts for counts in self.saved if (counts.model, counts.comparison_key) not in counted),
             *again,
         )
+
+    def compared(self, asked: AskedCases) -> BaselineCounts:
+        """The same, with the day of the run."""
+        return BaselineCounts(self.counts(asked), self.fingerprint["times"].get("started", "")[:10])
 
     def _counted(self, asked: AskedCases) -> Iterator[Counts]:
         """Count the records of these cases again."""

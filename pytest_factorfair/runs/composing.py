@@ -13,7 +13,7 @@ from pytest_factorfair import benchmarks, models
 from pytest_factorfair.benchmarks import benchmark_of
 from pytest_factorfair.benchmarks.asking import AS_WE_DO, PublishedSetup
 from pytest_factorfair.config.options import CHECKLISTS
-from pytest_factorfair.config.settings import TINY, Settings
+from pytest_factorfair.config.settings import CANARY, TINY, Settings
 from pytest_factorfair.domain import Checklist, Sampling, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
@@ -128,6 +128,11 @@ def _check_settings(settings: Settings, checklist: Checklist) -> None:
     Raises:
         InputError: it names the setting that has none.
     """
+    if settings.preset == CANARY and checklist.protocol != CANARY:
+        raise InputError(
+            f"{settings.where('checklist')}: checklist '{checklist.name}' is no canary, which "
+            f"{settings.where('preset')}={CANARY} asks; leave the option out"
+        )
     if settings.explain and checklist.modality == "image":
         raise InputError(f"{settings.where('explain')}: a picture gives no reason; leave the option out")
     if settings.sizes and not set(settings.sizes) & set(SIZES[checklist.modality]):

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import reports
-from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.runs.looks import Looks
@@ -103,7 +102,7 @@ class Conclusion:
         """Take further looks at undecided gates, once all cases are done."""
         baseline_counts = None
         if self._baseline is not None:
-            baseline_counts = BaselineCounts(self._baseline.counts(self._run.cases))
+            baseline_counts = self._baseline.compared(self._run.cases)
         self._looks_result = self._looks.take(self._gates, baseline_counts)
 
     def ask_for_reasons(self) -> None:
@@ -168,7 +167,9 @@ class Conclusion:
             portrayed = [
                 assignment.case
                 for assignment in self._run.assignments
-                if assignment.checklist.modality == "image" and assignment.case.on_sheet
+                if not self._execution.archived
+                and assignment.checklist.modality == "image"
+                and assignment.case.on_sheet
             ]
             thumbnails: Mapping[str, bytes | str] = {}
             if portrayed and find_spec("PIL") is not None and not self._execution.responses.trouble:
@@ -186,6 +187,10 @@ class Conclusion:
                 cases=[assignment.case for assignment in self._run.assignments],
                 thumbnails=thumbnails,
             )
+            if self._run.settings.first_baseline is not None and not partial:
+                target = Path(self._run.settings.first_baseline)
+                report = Path(written[0]).read_bytes()
+                written += (reports.write_whole(target, reports.as_baseline(report, target)),)
         except OSError as error:
             cause = error if isinstance(error, StoreError) else f"{error.filename}: {error.strerror}"
             return replace(result, fails=True, unwritten=f"the reports could not be written: {cause}")

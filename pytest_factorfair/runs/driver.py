@@ -89,7 +89,7 @@ class Driver:
         execution, run = self.execution, self.execution.run
         for assignment, exchanges in execution.ask_cases(run.to_ask, self._meter):
             self.spend(execution.account.unaccounted(exchanges))
-            self.add(execution.submissions.reader.record(assignment, exchanges, detector=run.detector))
+            self.add(execution.record(assignment, exchanges))
 
     def spend(self, usage: Usage) -> None:
         """Add usage that is not on the account of the run."""

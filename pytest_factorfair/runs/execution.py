@@ -21,7 +21,7 @@ from pytest_factorfair.wings import Wing
 
 if TYPE_CHECKING:
     from pytest_factorfair.batches.run import Sender
-    from pytest_factorfair.domain import Exchange, Query, Reuse
+    from pytest_factorfair.domain import Exchange, Query, Record, Reuse
     from pytest_factorfair.runs.answering import ReadAnswer
     from pytest_factorfair.runs.progress import Meter
     from pytest_factorfair.runs.run import Assignment, Run
@@ -36,6 +36,16 @@ class Execution:
     ``session`` is the controller's name in the account of the run, if this process is one of its workers;
     ``workers`` is how many this controller has. ``read`` is the user's reader of replies.
     """
+
+    notes: tuple[str, ...] = ()
+    """What its reports say about how it got its answers."""
+    without_answers = (
+        "the store has no answers for another look",
+        "to ask for them, run it again without --factorfair-reuse=only",
+    )
+    """Why it takes no further look if it may not ask, and what to do."""
+    archived = False
+    """Whether its answers come from a report, which has no pictures."""
 
     def __init__(
         self, run: Run, *, session: str = "", workers: int = 0, read: ReadAnswer | None = None
@@ -169,6 +179,18 @@ class Execution:
         queries = ((assignment.model, self.run.queries(assignment)) for assignment in assignments)
         self.fetch_batches(queries, meter)
         yield from self.submissions.ask(assignments, meter.tick)
+
+    def has(self, queries: Iterable[tuple[str, Sequence[Query]]]) -> bool:
+        """Whether the answers of these models, by spec, to these queries are stored.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self.responses.has(self.run.keys(queries))
+
+    def record(self, assignment: Assignment, exchanges: Sequence[Exchange]) -> Record:
+        """The record of a case's exchanges; see ``AnswerReader.record``."""
+        return self.submissions.reader.record(assignment, exchanges, detector=self.run.detector)
 
     def cancellable(self) -> AbstractContextManager[None]:
         """A context in which SIGTERM and SIGHUP end the run as Ctrl-C does, until it is stopped."""

@@ -217,11 +217,8 @@ class Looks:
             )
         asked_queries = ((extension.assignment.model, extension.queries) for extension in to_ask)
         stored_only = self._run.settings.reuse == "only"
-        if stored_only and not self._execution.responses.has(self._run.keys(asked_queries)):
-            return gating.Obstacle(
-                "the store has no answers for another look",
-                "to ask for them, run it again without --factorfair-reuse=only",
-            )
+        if stored_only and not self._execution.has(asked_queries):
+            return gating.Obstacle(*self._execution.without_answers)
         return None
 
     def _ask(self, extensions: Sequence[Extension], look: str, cause: str) -> gating.Obstacle | None:
@@ -230,7 +227,7 @@ class Looks:
         if obstacle := self._obstacle(extensions, to_ask):
             return obstacle
         further_answers = sum(len(extension.queries) for extension in to_ask)
-        if (cost := self._cost(to_ask)) != 0:
+        if self._run.settings.reuse != "only" and (cost := self._cost(to_ask)) != 0:
             price = "" if cost is None else f" (at most ${cost:,.2f})"
             self._progress.announce(
                 f"factorfair: {look}: {cause}, asking {plural(further_answers, 'more answer')}{price}"
@@ -243,9 +240,7 @@ class Looks:
         try:
             for extension, exchanges in zip(to_ask, further, strict=True):
                 self._ledger.spend(self._execution.account.unaccounted(exchanges))
-                addition = self._execution.submissions.reader.record(
-                    extension.assignment, exchanges, detector=self._run.detector
-                )
+                addition = self._execution.record(extension.assignment, exchanges)
                 self._ledger.add(extended(extension.record, addition))
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
             return gating.Obstacle(*ended(str(error), self._run.settings.ceilings))
@@ -275,4 +270,6 @@ def extended(record: Record, addition: Record) -> Record:
         dropped=tuple(sorted({*record.dropped, *addition.dropped})),
         choices=together(record.choices, addition.choices),
         shapes=Counter(record.shapes) + Counter(addition.shapes),
+        answered_by=Counter(record.answered_by) + Counter(addition.answered_by),
+        configurations=Counter(record.configurations) + Counter(addition.configurations),
     )

@@ -60,6 +60,14 @@ class Responses:
         """Whether the store has the responses with all these keys."""
         return self.store.count(keys) == len(keys)
 
+    def span(self, keys: Iterable[str]) -> tuple[str, str] | None:
+        """The times at which the first and the last response with these keys arrived; None without any.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self.store.span(keys)
+
     def call_texts(self, keys: Iterable[str]) -> Mapping[str, CallTexts]:
         """Prompts and responses by key; without the store if that is in ``trouble``.
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
 from pytest_factorfair.benchmarks import benchmark_of
 from pytest_factorfair.benchmarks.combined import by_benchmark, declining, metrics, report
-from pytest_factorfair.benchmarks.measurement import BaselineCounts
 from pytest_factorfair.benchmarks.measuring import ReportInputs
 from pytest_factorfair.benchmarks.rates import of_all
 from pytest_factorfair.domain import (
@@ -36,14 +36,14 @@ from pytest_factorfair.domain import (
     plan_digest,
     plural,
 )
-from pytest_factorfair.drawing.statements import READ_AS
+from pytest_factorfair.drawing.statements import READ_AS, answerers
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.runs.looks import AFTER_FAIL, judging
 from pytest_factorfair.runs.planning.outlook import notices
 from pytest_factorfair.runs.tabulating import copied, deterministic
 
 if TYPE_CHECKING:
-    from pytest_factorfair.benchmarks.measurement import Counts
+    from pytest_factorfair.benchmarks.measurement import BaselineCounts, Counts
     from pytest_factorfair.domain import Change, ReasonShare
     from pytest_factorfair.runs.baseline import Baseline
     from pytest_factorfair.runs.execution import Execution
@@ -78,7 +78,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     """The summary of a run; ``incomplete`` is why its gates are not judged."""
     run = execution.run
     counts = looks.counts or run.tabulate(ledger.records)
-    baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(run.cases))
+    baseline_counts = None if baseline is None else baseline.compared(run.cases)
     terms = judging(run, started.date(), baseline_counts, alpha=looks.alpha)
     inputs = ReportInputs(
         records=ledger.records,
@@ -118,7 +118,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             sorted(verdicts, key=lambda verdict: verdict.name in looks.spared),
             unjudged,
             unreadable=[record.case.case for record in ledger.records if not record.readable],
-            obstacle=_obstacle(run, incomplete, looks),
+            obstacle=_obstacle(execution, incomplete, looks),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
             declining=declined,
@@ -152,13 +152,16 @@ def _notes(execution: Execution, records: Sequence[Record], further: Iterable[st
     """Notes on what the run asks, then ``further`` ones, then notes on its records."""
     run = execution.run
     yield from notices(run)
+    yield from execution.notes
     yield from execution.missing_shards
     if run.settings.answers == "probabilities":
         yield PROBABILITIES
     yield from further
-    yield from copied(records, deterministic(run.models, records))
+    copies_counted = {checklist.name for checklist in run.checklists if benchmark_of(checklist).counts_copies}
+    others = [record for record in records if record.case.checklist not in copies_counted]
+    yield from copied(others, deterministic(run.models, records))
     yield from reading.notes(records)
-    yield from other_models(run, records)
+    yield from answerers({spec: model.identity for spec, model in run.models.items()}, records)
     yield from sorted({f"{record.case.model}: {note}" for record in records for note in record.notes})
 
 
@@ -166,7 +169,7 @@ def _deferred(run: Run, incomplete: IncompleteRun | None) -> str:
     """Why this run judges nothing on purpose; empty if it judges."""
     if incomplete is not None and incomplete.kind in ("shard", "submitted"):
         return incomplete.text
-    return run.settings.set_aside
+    return "" if incomplete is not None and run.settings.first_baseline else run.settings.set_aside
 
 
 def _look(run: Run, silent: Sequence[str]) -> str:
@@ -185,10 +188,17 @@ def _look(run: Run, silent: Sequence[str]) -> str:
     )
 
 
-def _obstacle(run: Run, incomplete: IncompleteRun | None, looks: LooksResult) -> gating.Obstacle | None:
+def _obstacle(
+    execution: Execution, incomplete: IncompleteRun | None, looks: LooksResult
+) -> gating.Obstacle | None:
     """Why gates stay undecided, if the run is the reason."""
+    run = execution.run
     if incomplete is not None:
         return gating.Obstacle(incomplete.text, incomplete.remedy)
+    if (baseline := run.settings.first_baseline) is not None:
+        return gating.Obstacle("", f"commit {Path(baseline).name}, with which later runs are compared")
+    if looks.obstacle is None and execution.archived:
+        return gating.Obstacle(*execution.without_answers)
     if looks.obstacle is None and run.settings.looks == 1 and "looks" in run.settings.origins:
         where = run.settings.where("looks")
         remedy = f"leave {where} out: undecided gates then ask for more answers"
@@ -268,42 +278,15 @@ def _dated(
     if baseline is not None:
         baseline_time = {"baseline": baseline.fingerprint["times"].get("finished", "")}
         undated = replace(undated, times={**undated.times, **baseline_time})
-    if not ledger.usage.cached:
+    if not (ledger.usage.cached or execution.archived):
         return undated
     try:
-        span = execution.store.span(answer.key for record in ledger.records for answer in record.answers)
+        span = execution.responses.span(answer.key for record in ledger.records for answer in record.answers)
     except StoreError:  # the verdicts stand without
         span = None
     if span is None or span[0] >= undated.times["started"]:  # the run asked before its first item
         return undated
     return replace(undated, times={**undated.times, "first_answer": span[0], "last_answer": span[1]})
-
-
-NAMED = 3
-"""How many of the models that answered a note names."""
-
-
-def other_models(run: Run, records: Iterable[Record]) -> Iterator[str]:
-    """A note for each model in whose place another one answered, or several."""
-    answered_by: dict[str, Counter[str]] = {spec: Counter() for spec in run.models}
-    for record in records:
-        answered_by[record.case.model].update(record.answered_by)
-    for spec, counts in answered_by.items():
-        asked = run.models[spec].identity.get("model")
-        if isinstance(asked, str):
-            # Routers add the name of a provider: "openai/gpt-4o" is "gpt-4o".
-            differs = any(
-                not (f"/{name}".endswith(f"/{asked}") or f"/{asked}".endswith(f"/{name}")) for name in counts
-            )
-        else:
-            asked, differs = "one model", len(counts) > 1
-        if differs:
-            names = [
-                f"{name} ({plural(count, 'reply', 'replies')})" for name, count in counts.most_common(NAMED)
-            ]
-            if len(counts) > NAMED:
-                names.append(plural(len(counts) - NAMED, "other"))
-            yield f"{spec}: {asked} was asked, and the replies name {listed(names)}"
 
 
 QUOTED = 3

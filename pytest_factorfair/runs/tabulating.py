@@ -26,11 +26,12 @@ def tabulate(
     The copies of deterministic models do not count.
     """
     specs = tuple(models)
-    counting = distinct(records, deterministic(models, records))
+    without_copies = distinct(records, deterministic(models, records))
     tables: list[Counts] = []
     for checklist, cases in asked:
         with attributed(f"the counts of checklist '{checklist.name}'"):
             benchmark = benchmark_of(checklist)
+            counting = records if benchmark.counts_copies else without_copies
             tables += benchmark.count(counting, checklist, cases, models=specs, sampling=sampling)
     return tuple(sorted(tables, key=lambda counts: specs.index(counts.model)))
 

@@ -70,6 +70,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "tokens_reasoning": _NUMBER,
     "sources": (tuple, list),
     "noise": (int, float),
+    "configuration": str,
 }
 """The fields of a response that are in the body of a row: all except the bytes of its picture."""
 _OPTIONAL: Mapping[str, object] = {
@@ -77,6 +78,7 @@ _OPTIONAL: Mapping[str, object] = {
     "tokens_reasoning": None,
     "sources": (),
     "noise": 0.0,
+    "configuration": "",
 }
 """Fields that a body may lack, with their values then: rows from earlier versions do."""
 _COLUMNS = {"model": str, "repeat": int, "seed": int, "picture": str, "picture_size": int, "created": str}

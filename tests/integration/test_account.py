@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 import re
 import signal
 import subprocess
 import time
+from collections import Counter
 
 import pytest
 
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Response
 from pytest_factorfair.engine.dispatcher import priced
 from tests import forkserver
@@ -77,6 +80,32 @@ def test_estimated_costs_and_replies_of_another_model_are_noted(project: Project
     for words in (f"cost at most ${usage['cost']:.2f}", note):
         assert all(words in text for text in estimated)
     assert note in project.report()["notes"]
+
+
+def test_a_service_that_changes_during_the_run_is_noted(
+    project: Project, stub: StubServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its fingerprints, of which each reply keeps its own; and in the evidence."""
+    alone = ("-p", "no:xdist", *PRICED)
+    gate = "--factorfair-gate=refusal_rate <= 0.5"
+    stub.script(reply={"system_fingerprint": "fp_old"})
+    first = run(project, stub, *alone, "-k", "objective", gate)
+    assert not any("system_fingerprint" in line for line in first.outlines)
+    stub.script(reply={"system_fingerprint": "fp_new"})
+    texts = call_texts(project, run(project, stub, *alone, gate))
+    note = (
+        "hosted_vllm/m: its service changed during the run: the system_fingerprint is fp_new (192 replies) and "
+        "fp_old (24 replies)"
+    )
+    assert all(note in text for text in texts)
+    assert note in project.report()["notes"]
+    replies = (project.report_path.parent / "responses.jsonl").read_text(encoding="utf-8").splitlines()
+    fingerprints = Counter(json.loads(line)["response"]["configuration"] for line in replies)
+    assert fingerprints == {"fp_new": 192, "fp_old": 24}
+    assert main(["evidence", str(project.report_path.parent), "-o", str(project.path / "evidence")]) == 0
+    capsys.readouterr()
+    (page,) = (project.path / "evidence").rglob("*.md")
+    assert "fp\\_new (192 replies)" in page.read_text(encoding="utf-8")
 
 
 def test_absurd_numbers_of_tokens_are_unknown(project: Project, stub: StubServer) -> None:

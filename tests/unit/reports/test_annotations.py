@@ -10,8 +10,8 @@ import pytest
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.domain import Judgement, Summary, defused
 from pytest_factorfair.gates import Obstacle, release
-from pytest_factorfair.plugin.terminal import annotate
 from pytest_factorfair.runs.conclusion import Result
+from pytest_factorfair.runs.terminal import annotate
 from tests.unit.reports.test_markdown import summary, verdict
 
 

@@ -7,12 +7,13 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from pytest_factorfair.benchmarks.combined import warnings
 from pytest_factorfair.domain import Judgement, Verdict, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
+    answerers,
     bill,
     example_in,
     expired_waivers,
@@ -24,8 +25,6 @@ from pytest_factorfair.gates.release import SIGNS
 from pytest_factorfair.reports.sections import sections
 
 if TYPE_CHECKING:
-    import pytest
-
     from pytest_factorfair.runs.conclusion import Result
 
 COLORS = {
@@ -50,14 +49,27 @@ COMMAND = "Next: factorfair "
 """Begins a next step that is a command."""
 
 
-def terminal(reporter: pytest.TerminalReporter, result: Result, *, alarms: tuple[str, ...]) -> None:
+class Reporter(Protocol):
+    """Writes lines, as pytest's terminal reporter does; markup is such as ``bold=True``."""
+
+    @property
+    def verbosity(self) -> int: ...
+
+    def write(self, content: str, **markup: bool) -> None: ...
+
+    def write_line(self, line: str, **markup: bool) -> None: ...
+
+    def write_sep(self, sep: str, title: str) -> None: ...
+
+
+def terminal(reporter: Reporter, result: Result, *, width: int, alarms: tuple[str, ...] = ()) -> None:
     """Write the section, and annotations in a job of GitHub Actions.
 
     It ends with whether to ship, why, and what to do next. ``alarms`` say why the run fails besides its
-    gates. With ``-v`` it has all that the page has in tables and notes; with ``-q`` only the verdict, the
-    failed gates and the path of the page.
+    gates; ``width`` is the terminal's, in characters. With ``-v`` it has all that the page has in tables and
+    notes; with ``-q`` only the verdict, the failed gates and the path of the page.
     """
-    SummarySection(reporter, result).write(alarms=alarms)
+    SummarySection(reporter, result, width=width).write(alarms=alarms)
     if os.environ.get(GITHUB_ACTIONS) == "true":
         for annotation in annotate(result):
             reporter.write_line(str(annotation))
@@ -66,13 +78,13 @@ def terminal(reporter: pytest.TerminalReporter, result: Result, *, alarms: tuple
 class SummarySection:
     """Writes lines as wide as the terminal; control characters in text from outside are escaped."""
 
-    def __init__(self, reporter: pytest.TerminalReporter, result: Result) -> None:
+    def __init__(self, reporter: Reporter, result: Result, *, width: int) -> None:
         self._reporter = reporter
         self._result = result
         self._summary = result.summary
         self._report = sections(result.summary)
         self._quiet, self._verbose = reporter.verbosity < 0, reporter.verbosity > 0
-        self._width = max(reporter.config.get_terminal_writer().fullwidth, 60)
+        self._width = max(width, 60)
 
     def write(self, *, alarms: tuple[str, ...]) -> None:
         report, release = self._report, self._report.release
@@ -104,6 +116,9 @@ class SummarySection:
             self._text(*(f"note: {note}" for note in report.notes))
         if self._verbose:
             self._text(report.usage)
+        elif release is not None:
+            models = self._summary.fingerprint.models
+            self._text(*(f"note: {note}" for note in answerers(models, self._summary.cases)))
         self._paths()
         self._text(*report.answered)
         self._verdict()
@@ -167,8 +182,11 @@ class SummarySection:
             if further:
                 text = f"{sign} {plural(len(further), 'more gate' if room < before else 'gate')}: "
                 self._signed(judgement, text + self._named(further, begun=len(text)))
-        if passed := sum(verdict.judgement == "passed" for verdict in self._summary.gates):
-            self._signed("passed", f"passed {plural(passed, 'gate')}")
+        passed = [verdict for verdict in self._summary.gates if verdict.judgement == "passed"]
+        if len(passed) == 1 and (explained := passed[0].explanation) is not None:
+            self._signed("passed", f"passed {passed[0].subject}: {explained.sentence}")
+        elif passed:
+            self._signed("passed", f"passed {plural(len(passed), 'gate')}")
 
     def _explained(self, verdict: Verdict) -> None:
         """A verdict in plain words, with topics and an example if it failed."""

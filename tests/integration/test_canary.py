@@ -1,0 +1,158 @@
+"""The preset canary: does a model still answer as in its first run? On models whose answers are known."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from pytest_factorfair.commands.cli import main
+from tests.project import Project, program
+from tests.servers import StubServer
+
+QUESTIONS, FIRST, LATER = 96, 4, 2
+BASELINE = "factorfair-canary-python-tasteful-answer.json.gz"
+
+
+@pytest.fixture
+def tasteful(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    project.write("tasteful.py", program("tasteful"))
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    monkeypatch.chdir(project.path)
+    return project
+
+
+def run(
+    project: Project, *arguments: str, model: str = "python:tasteful:answer", **taste: str
+) -> pytest.RunResult:
+    with mock.patch.dict("os.environ", taste):
+        return project.run_pytest(
+            "-p", "no:xdist", f"--factorfair-model={model}", "--factorfair-preset=canary", *arguments
+        )
+
+
+def calls(project: Project) -> int:
+    return len((project.path / "calls").read_text())
+
+
+def changed(share: float) -> int:
+    """How many questions the model answers otherwise, by its own rule and the prompts that it got."""
+    between = runpy.run_path("tasteful.py")["between"]
+    lines = Path(".factorfair/report/responses.jsonl").read_text(encoding="utf-8").splitlines()
+    prompts = {json.loads(line)["prompt"] for line in lines}
+    assert len(prompts) == QUESTIONS
+    return sum(between("change", prompt) < share for prompt in prompts)
+
+
+def test_the_first_run_writes_the_baseline_and_says_so(tasteful: Project) -> None:
+    """It judges nothing; each later run asks again, half as often, and passes if nothing has changed."""
+    first = run(tasteful)
+    assert first.ret == 0
+    assert calls(tasteful) == QUESTIONS * FIRST
+    assert (tasteful.path / BASELINE).is_file()
+    printed = " ".join(first.stdout.str().split())
+    assert f"release: NOT JUDGED: a first run, whose answers are now the baseline {BASELINE}" in printed
+    assert f"Next: commit {BASELINE}, with which later runs are compared" in printed
+
+    again = run(tasteful)
+    assert again.ret == 0
+    assert calls(tasteful) == QUESTIONS * (FIRST + LATER)
+    printed = " ".join(again.stdout.str().split())
+    sentence = r"Answers differ from \d{4}-\d\d-\d\d in 0 of 96 questions; by chance at most 0\."
+    assert re.search(rf"passed regression\(answers\): {sentence}", printed)
+    assert "release: PASS" in printed
+
+
+def test_a_changed_model_fails(tasteful: Project) -> None:
+    """The count is exact, in terminal, report, page, JUnit and evidence; ``judge`` agrees."""
+    run(tasteful)
+    result = run(tasteful, "--junitxml=junit.xml", CHANGED="0.1")
+    assert result.ret == 1
+    expected = f"nswers differ from {tasteful.report()['fingerprint']['times']['started'][:10]} in {changed(0.1)} of 96"
+    folder = tasteful.report_path.parent
+    texts = [result.stdout.str(), *((folder / name).read_text() for name in ("report.md", "report.html"))]
+    texts.append((tasteful.path / "junit.xml").read_text())
+    assert main(["evidence", str(folder), "-o", "evidence"]) == 0
+    texts.append(Path("evidence/evidence.md").read_text(encoding="utf-8"))
+    (gate,) = tasteful.report()["gates"]
+    assert gate["verdict"] == "failed"
+    for text in (*texts[:4], gate["reason"], gate["explanation"]["sentence"]):
+        assert expected in " ".join(text.split())
+    assert main(["judge", str(folder), "--gate=default", "--baseline", BASELINE, "-o", "judged"]) == 1
+
+
+def test_noise_is_no_change(tasteful: Project) -> None:
+    """In a third of the questions the model is undecided, in every run."""
+    run(tasteful, NOISE="0.33")
+    assert run(tasteful, NOISE="0.33").ret == 0
+    assert tasteful.report()["scores"][0]["value"] < 1
+    assert run(tasteful, NOISE="0.33", CHANGED="0.2").ret == 1
+
+
+@pytest.mark.parametrize(("lost", "judgement"), [("0.01", "passed"), ("0.2", "not judged")])
+def test_lost_answers_are_counted(tasteful: Project, lost: str, judgement: str) -> None:
+    """Of a few the verdict tells; of more than a twentieth there is no verdict. Cases without answers fail."""
+    run(tasteful)
+    result = run(tasteful, LOST=lost)
+    assert result.ret == 1
+    report = tasteful.report()
+    lost_questions = sum(case["answers"][0]["outcome"] == "error" for case in report["cases"])
+    (gate,) = report["gates"]
+    assert gate["verdict"] == judgement
+    sentence = gate["explanation"]["sentence"] if judgement == "passed" else gate["reason"]
+    assert f"; {lost_questions} got no answer" in sentence or f"{lost_questions} questions of 96" in sentence
+    assert gate["n"] == QUESTIONS - lost_questions
+
+
+def test_workers_and_a_service_at_temperature_0(project: Project, stub: StubServer) -> None:
+    """That is the default; repeated answers count, although the model is deterministic."""
+    arguments = ("--factorfair-model=hosted_vllm/m", f"--factorfair-model-arg=base_url={stub.base_url}",
+                 "--factorfair-preset=canary")  # fmt: skip
+    project.run_pytest("-n2", *arguments)
+    assert stub.stats()["requests"] == QUESTIONS * FIRST
+    report = project.report()
+    assert report["fingerprint"]["models"]["hosted_vllm/m"]["parameters"]["temperature"] == 0
+    assert not [note for note in report["notes"] if "copies" in note]
+    again = project.run_pytest("-n2", *arguments)
+    assert again.ret == 0
+    assert stub.stats()["requests"] == QUESTIONS * (FIRST + LATER)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--factorfair-model=sim:uniform",),
+            "a canary follows one model, and 2 are named: run one at a time",
+        ),
+        (("--factorfair-checklist=fact_or_fair",), "checklist 'fact_or_fair' is no canary"),
+        (
+            ("--factorfair-samples=repeats=1",),
+            "asks each question at least twice: --factorfair-preset=canary",
+        ),
+        (("--factorfair-baseline=missing.json",), "missing.json: No such file or directory"),
+        (("--factorfair-gate=regression(answers) >= 2",), "threshold 2 is outside -1 to 1"),
+    ],
+)
+def test_wrong_input_is_one_line(tasteful: Project, arguments: tuple[str, ...], message: str) -> None:
+    run(tasteful)
+    result = run(tasteful, *arguments)
+    assert result.ret == 4
+    (line,) = (line for line in result.errlines if line)
+    assert message in line
+
+
+def test_questions_of_ones_own(tasteful: Project) -> None:
+    tasteful.write(
+        "own.yaml",
+        "schema: factorfair.checklist/1\nname: own\ntitle: Own\nprotocol: canary\nmodality: text\nquestions:\n"
+        "  tone: {ask: Which tone?, options: [[warm, cool, dry, wry], [formal, plain, terse, florid]]}\n",
+    )
+    assert main(["lint", "own.yaml"]) == 0
+    assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0
+    assert calls(tasteful) == 2 * FIRST
+    assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0

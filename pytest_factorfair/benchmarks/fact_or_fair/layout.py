@@ -33,9 +33,11 @@ from pytest_factorfair.checklist.fields import (
     hashed,
 )
 from pytest_factorfair.checklist.selection import Selection, Selector, Selectors, section, subset
-from pytest_factorfair.checklist.source import Node
+from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.domain import DIRECTIONS, Direction
 from pytest_factorfair.languages import language, words
+
+Steps = tuple[Step, ...]
 
 
 class Attribute(Labelled):
@@ -511,3 +513,11 @@ def sources(file: Checklist, content: str) -> tuple[domain.Source, ...]:
         )
         for statistic in selected(file).values()
     )
+
+
+def scenarios_of(file: Checklist, *directions: Direction) -> Iterator[tuple[Steps, Scenario]]:
+    """The scenarios of these directions, or of both, in the order of the file, with the way to each."""
+    for id_, topic in file.topics.items():
+        for direction in directions or DIRECTIONS:
+            for index, scenario in enumerate(getattr(topic, direction).scenarios):
+                yield ("topics", id_, direction, "scenarios", index), scenario

@@ -8,8 +8,7 @@ from difflib import SequenceMatcher
 from itertools import combinations
 
 from pytest_factorfair.benchmarks.fact_or_fair import layout
-from pytest_factorfair.benchmarks.fact_or_fair.layout import Checklist, Scenario
-from pytest_factorfair.benchmarks.fact_or_fair.rules import Steps, scenarios_of
+from pytest_factorfair.benchmarks.fact_or_fair.layout import Checklist, Scenario, Steps, scenarios_of
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.source import Node, dotted
 from pytest_factorfair.checklist.wording import any_of, group_names, said_twice

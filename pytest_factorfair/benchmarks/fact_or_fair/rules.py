@@ -18,11 +18,13 @@ from pytest_factorfair.benchmarks.fact_or_fair.layout import (
     Side,
     Statistic,
     Statistics,
+    Steps,
     Subjective,
+    scenarios_of,
 )
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem, unknown
-from pytest_factorfair.checklist.source import Node, Step
+from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.checklist.wording import (
     ambiguous,
     placeholders,
@@ -30,8 +32,6 @@ from pytest_factorfair.checklist.wording import (
 )
 from pytest_factorfair.domain import DIRECTIONS, Direction
 from pytest_factorfair.errors import nearest
-
-Steps = tuple[Step, ...]
 
 # Placeholders, and the keys that a statistic has besides its attributes.
 RESERVED = frozenset(Statistic.model_fields) | {
@@ -351,14 +351,6 @@ def _pictures(file: Checklist) -> Iterator[Problem]:
             yield Problem((*spot, "ages"), "has no effect with 'modality: image'")
         if scenario.people is not None:
             yield Problem((*spot, "people"), "has no effect with 'modality: image'")
-
-
-def scenarios_of(file: Checklist, *directions: Direction) -> Iterator[tuple[Steps, Scenario]]:
-    """The scenarios of these directions, or of both, in the order of the file, with the way to each."""
-    for id_, topic in file.topics.items():
-        for direction in directions or DIRECTIONS:
-            for index, scenario in enumerate(getattr(topic, direction).scenarios):
-                yield ("topics", id_, direction, "scenarios", index), scenario
 
 
 def worded(file: Checklist) -> Iterator[Steps]:

@@ -160,9 +160,9 @@ def _by_label(
             continue
         (group, good), part = compared[index]
         inside = np.isin(topic, labelled[part]) & asked
-        compared_questions = np.isin(topic, labelled[~part & (positive == good)]) & asked
+        rest_of_kind = np.isin(topic, labelled[~part & (positive == good)]) & asked
         taken, n = int(lost[inside].sum()), int(inside.sum())
-        fair = n * lost[compared_questions].mean()
+        fair = n * lost[rest_of_kind].mean()
         where = f"{label.clauses[group]} and it is {'good' if good else 'bad'} to be chosen"
         yield ExtremeCell(
             "",
@@ -175,6 +175,5 @@ def _by_label(
             np.flatnonzero(inside),
             np.flatnonzero(inside & lost),
             f"{where}, it refused {taken:,} of {plural(n, 'question')}; of the others where it is "
-            f"{'good' if good else 'bad'}, {int(lost[compared_questions].sum()):,} of "
-            f"{int(compared_questions.sum()):,}",
+            f"{'good' if good else 'bad'}, {int(lost[rest_of_kind].sum()):,} of {int(rest_of_kind.sum()):,}",
         )

@@ -16,8 +16,10 @@ Reader = Callable[[Any], Any]
 """Builds a value from plain JSON."""
 
 
-def fields(value: Any) -> list[Any]:
-    """The fields of a dataclass, whose values may be dataclasses, too."""
+def plain(value: Any) -> list[Any] | dict[str, Any]:
+    """One level of a dataclass or a mapping as JSON: the ``default`` of ``json.dumps``."""
+    if isinstance(value, Mapping):
+        return dict(value)
     return [getattr(value, field.name) for field in dataclasses.fields(value)]
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar, get_type_hints
 
 from pytest_factorfair.benchmarks import benchmark_named
 from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import Answer, Checklist, Record, Usage
 from pytest_factorfair.domain.answer import from_json, to_json
-from pytest_factorfair.domain.plain import Decoder, fields
+from pytest_factorfair.domain.plain import Decoder, plain
 
 T = TypeVar("T")
 
@@ -62,19 +62,17 @@ def unpack(kind: type[T], text: str) -> T:
 
 
 def _plain(value: Any) -> list[Any] | dict[str, Any]:
-    if isinstance(value, Mapping):
-        return dict(value)
-    plain = fields(value)
+    fields: Any = plain(value)
     if isinstance(value, Record):
-        plain[ANSWERS] = to_json(value.answers)
-    return [value.protocol, plain] if isinstance(value, Checklist) else plain
+        fields[ANSWERS] = to_json(value.answers)
+    return [value.protocol, fields] if isinstance(value, Checklist) else fields
 
 
 ANSWERS = [field.name for field in dataclasses.fields(Record)].index("answers")
 
 
-def _checklist(plain: tuple[str, Any]) -> Checklist:
-    benchmark, checklist_fields = plain
+def _checklist(named_fields: tuple[str, Any]) -> Checklist:
+    benchmark, checklist_fields = named_fields
     checklist_type: Any = benchmark_named(benchmark).checklist
     named = zip(get_type_hints(checklist_type).items(), checklist_fields, strict=True)
     built: Checklist = checklist_type(**{name: DECODER.reader(hint)(field) for (name, hint), field in named})

@@ -11,7 +11,7 @@ import sqlalchemy
 from sqlalchemy import Connection, bindparam, select
 
 from pytest_factorfair.domain import Detection, Face
-from pytest_factorfair.domain.plain import Decoder, fields
+from pytest_factorfair.domain.plain import Decoder, plain
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.durable.outage import Outage, read
 from pytest_factorfair.store.pictures import Pictures
@@ -88,7 +88,7 @@ class Detections:
                 body: object = [_row(face) for face in detection.faces]
                 if detection.sides is not None:
                     body = {"faces": body, "sides": [_row(face) for face in detection.sides]}
-                rows.append({"detector": detector, "picture": file, "body": json.dumps(body)})
+                rows.append({"detector": detector, "picture": file, "body": json.dumps(body, default=plain)})
         if self._lane is None and not self._refused:
             try:
                 self._written = self._open()
@@ -107,10 +107,10 @@ class Detections:
             self._written.dispose()
 
 
-def _row(face: Face) -> list[object]:
+def _row(face: Face) -> tuple[object, ...]:
     """The fields of a face; shares are left out if there are none."""
-    row = fields(face)
-    return row if face.shares else row[:-1]
+    row = face.groups, face.confidence, face.box
+    return (*row, face.shares) if face.shares else row
 
 
 def _detection(body: Any) -> Detection:

@@ -64,7 +64,7 @@ SCHEMES: Mapping[str, Scheme] = {
         image="models.callable",
         replicable=True,
     ),
-    "replay": Scheme("replies that exist already, in the log of any tool", "replay:replies.jsonl", text="logs.replay"),
+    "replay": Scheme("replies that exist already", "replay:replies.jsonl", text="logs.replay"),
     "images": Scheme("pictures that exist already", "images:./pictures", image="models.picture_folder"),
     "sim": Scheme(
         "a simulated respondent whose scores are known",

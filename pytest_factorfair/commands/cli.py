@@ -15,7 +15,7 @@ from pytest_factorfair.commands import (
     bless,
     card,
     compare,
-    completion,
+    complete,
     detector,
     doctor,
     evidence,
@@ -37,7 +37,7 @@ from pytest_factorfair.redaction import redacted
 
 COMMANDS = (
     init, importing, listing, doctor, lint, prompts, show, compare, card, evidence, export, bless, store,
-    batch, merge, detector, human, completion,
+    batch, merge, detector, human, complete,
 )  # fmt: skip
 
 PIPE_CLOSED = 141

@@ -15,7 +15,7 @@ from pytest_factorfair.commands import (
     bless,
     card,
     compare,
-    completion,
+    complete,
     detector,
     doctor,
     evidence,
@@ -38,7 +38,7 @@ from pytest_factorfair.redaction import redacted
 
 COMMANDS = (
     init, importing, listing, doctor, lint, prompts, show, judge, compare, card, evidence, export, bless,
-    store, batch, merge, detector, human, completion,
+    store, batch, merge, detector, human, complete,
 )  # fmt: skip
 
 INTERRUPTED = 2

@@ -185,7 +185,7 @@ def test_the_budget_ends_the_looks_and_the_next_run_goes_on(project: Project) ->
     """Looks that cost nothing are not announced."""
     result = project.run_pytest(*arguments(project, CLOSE, f"--factorfair-max-calls={FIRST + 50}"))
     result.stdout.fnmatch_lines(
-        ["Do not ship it yet: the budget of * calls is used up.", "Next: run it again *"]
+        ["Do not ship it yet: the budget of * calls is used up.", "Next: raise --factorfair-max-calls, *"]
     )
     assert set(project.verdicts().values()) == {"inconclusive"}
     result = project.run_pytest(*arguments(project, CLOSE))

@@ -1,4 +1,4 @@
-"""``factorfair completion SHELL``: print a script for the shell that completes commands and options."""
+"""``factorfair complete SHELL``: print a script for the shell that completes commands and options."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ SHELLS = ("bash", "zsh", "tcsh")
 
 
 def add(commands: Commands) -> None:
-    """Add the command ``completion``."""
-    parser = commands.add_parser("completion", help="print a shell's completions", description=run.__doc__)
+    """Add the command ``complete``."""
+    parser = commands.add_parser("complete", help="print a shell's completions", description=run.__doc__)
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
     parser.set_defaults(run=run)
 
@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print a script that completes factorfair's commands and options, for the shell to read at its start."""
     if find_spec("shtab") is None:
-        raise MissingExtraError("completion", "completion")
+        raise MissingExtraError("complete", "completion")
     import shtab
 
     sys.stdout.write(f"{shtab.complete(arguments.parser, arguments.shell)}\n")

@@ -1,4 +1,4 @@
-"""``factorfair completion``: a shell that reads the script completes commands and options."""
+"""``factorfair complete``: a shell that reads the script completes commands and options."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.commands import completion
+from pytest_factorfair.commands import complete
 from pytest_factorfair.commands.cli import main
 from tests.extras import needs
 
@@ -24,7 +24,7 @@ complete factorfair prompts --form
 @needs("completion")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_bash_completes_commands_and_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "bash"]) == 0
+    assert main(["complete", "bash"]) == 0
     script = tmp_path / "completion.bash"
     script.write_text(capsys.readouterr().out, encoding="utf-8")
     completed = subprocess.run(
@@ -34,12 +34,12 @@ def test_bash_completes_commands_and_options(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(completion, "find_spec", lambda _: None)
-    assert main(["completion", "bash"]) == 4
-    expected = "completion needs an extra: pip install 'pytest-factorfair[completion]'\n"
+    monkeypatch.setattr(complete, "find_spec", lambda _: None)
+    assert main(["complete", "bash"]) == 4
+    expected = "complete needs an extra: pip install 'pytest-factorfair[completion]'\n"
     assert capsys.readouterr().err == expected
 
 
 def test_an_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "bsh"]) == 4
+    assert main(["complete", "bsh"]) == 4
     assert "did you mean 'bash'?" in capsys.readouterr().err

@@ -110,9 +110,8 @@ class SummarySection:
             self._scores()
             self._text(*filter(None, [report.compared]))
             self._groups()
-        if self._verbose or (
-            release is None and not self._result.shard
-        ):  # no verdict sums up what the run shows
+        # Without a verdict, nothing else sums up what the run shows.
+        if self._verbose or (release is None and not self._result.shard):
             self._text(*(f"note: {note}" for note in report.notes))
         if self._verbose:
             self._text(report.usage)

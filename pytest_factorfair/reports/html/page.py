@@ -65,13 +65,13 @@ def to_html(
         for verdict in summary.gates
         if verdict.judgement == "failed" and verdict.explanation is not None
     )
-    shown = tuple(_replies(summary, excerpts, asked, thumbnails))
+    printed, shown = content(summary), tuple(_replies(summary, excerpts, asked, thumbnails))
     packed = gzip.compress(_compact_json(shown).encode(), mtime=0)  # to a tenth, as prompts recur
     values = {
-        **content(summary),
+        **printed,
         "values": {
             **drawn,
-            "passed": summary.release is not None and TONES.get(summary.release.word) == "passed",
+            "passed": printed["tone"] == "passed",
             "former": bool(summary.former),
             "models": len(summary.fingerprint.models),
             "declined": _declined(excerpts, asked),

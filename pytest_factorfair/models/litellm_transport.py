@@ -37,7 +37,7 @@ from pytest_factorfair.models.openai_errors import Complaint, ServiceError
 from pytest_factorfair.models.openai_format import Format
 from pytest_factorfair.models.openai_http import openai_batches
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.models.server import Server, checked_url, headers_in, key_in
+from pytest_factorfair.models.server import Server, api_url, headers_in, key_in
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit, shown_url
 from pytest_factorfair.wings import Wing
@@ -108,7 +108,7 @@ def route(
         raise MissingExtraError(f"model '{spec.text}'", "litellm")
     model = spec.text.removeprefix("litellm:")
     provider = _provider(spec, model)
-    url = checked_url(spec, base_url) if base_url else None
+    url = api_url(spec, base_url) if base_url else None
     if url and "?" in url:
         raise InputError(
             f"model '{spec.text}': base URL '{shown_url(url)}' must end before the '?': litellm takes the "

@@ -64,6 +64,11 @@ SCHEMES: Mapping[str, Scheme] = {
         image="models.callable",
         replicable=True,
     ),
+    "endpoint": Scheme(
+        "an application of one's own behind an HTTP address",
+        "endpoint:http://localhost:8000/chat",
+        text="models.endpoint",
+    ),
     "replay": Scheme("replies that exist already", "replay:replies.jsonl", text="logs.replay"),
     "images": Scheme("pictures that exist already", "images:./pictures", image="models.picture_folder"),
     "sim": Scheme(

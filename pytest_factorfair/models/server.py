@@ -130,16 +130,27 @@ def locate(
         )
     name = api_key_env or key_from
     own_headers = headers_in(spec, header or {})
-    server = Server(model, typed and checked_url(spec, typed), key_from="", key="", own_headers=own_headers)
+    server = Server(model, typed and api_url(spec, typed), key_from="", key="", own_headers=own_headers)
     key = key_in(spec, name, needed=bool(api_key_env) or (server.is_openai and not own_headers))
     return replace(server, key_from=name, key=key) if key else server
 
 
-def checked_url(spec: ModelSpec, url: str) -> str:
+def api_url(spec: ModelSpec, url: str) -> str:
     """Validate a base URL, and remove an API path at its end, which is appended to it later.
 
     Raises:
-        InputError: it is not a base URL, or contains a user name or password, which reports would show.
+        InputError: see ``checked_url``.
+    """
+    base, _, query = checked_url(spec, url).partition("?")
+    base = base.rstrip("/").removesuffix("/chat/completions").removesuffix("/images/generations").rstrip("/")
+    return f"{base}?{query}" if query else base
+
+
+def checked_url(spec: ModelSpec, url: str, *, what: str = "base URL") -> str:
+    """Validate a URL; messages say ``what`` it is.
+
+    Raises:
+        InputError: it is no server's URL, or contains a user name or password, which reports would show.
     """
     try:
         parts = urlsplit(url.strip())
@@ -147,12 +158,12 @@ def checked_url(spec: ModelSpec, url: str) -> str:
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
-    where = f"model '{spec.text}': base URL '{shown_url(url)}'"
+    where = f"model '{spec.text}': {what} '{shown_url(url)}'"
     if not usable:
         raise InputError(f"{where} is not a valid server URL; expected e.g. http://localhost:8000/v1")
     if "@" in parts.netloc:
         raise InputError(
-            f"model '{spec.text}': the base URL of {parts.hostname} contains a user name or password; "
+            f"model '{spec.text}': the {what} of {parts.hostname} contains a user name or password; "
             "put the key in an environment variable and name it with api_key_env"
         )
     if parts.fragment:
@@ -164,9 +175,7 @@ def checked_url(spec: ModelSpec, url: str) -> str:
                 f"{where}: the query would show a secret in reports; put it in an environment variable and "
                 "name it with header.NAME or api_key_env"
             )
-    base, _, query = url.strip().partition("?")
-    base = base.rstrip("/").removesuffix("/chat/completions").removesuffix("/images/generations").rstrip("/")
-    return f"{base}?{query}" if query else base
+    return url.strip()
 
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

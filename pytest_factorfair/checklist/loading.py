@@ -191,6 +191,6 @@ def _untranslated(root: Node, texts: Iterable[tuple[Step, ...]]) -> Iterator[Pro
         code = isinstance(root.find(("language",))[0].value, str)
         yield Problem(
             ("language",) if code else (),
-            f"{'' if code else 'language: '}is {own}, but {texts_left} of the extended checklist would be asked in {node.language}, such "
-            f"as {dotted(steps)}; replace them{instead}",
+            f"{'' if code else 'language: '}is {own}, but {texts_left} of the extended checklist would be "
+            f"asked in {node.language}, such as {dotted(steps)}; replace them{instead}",
         )

@@ -49,8 +49,8 @@ def test_a_translation_changes_only_words(name: str, truth: str) -> None:
             scenario.ages for scenario in topic.scenarios
         ]
         assert {scenario.text.count("{people}") for scenario in our_topic.scenarios} == {1}
-    for ours, theirs in zip(translation.contexts, original.contexts, strict=True):
-        assert replace(ours, text=theirs.text, clause=theirs.clause) == theirs
+    for our_context, context in zip(translation.contexts, original.contexts, strict=True):
+        assert replace(our_context, text=context.text, clause=context.clause) == context
     assert replace(translation.people, profile="") == replace(original.people, profile="")
     assert replace(translation.paper_people, profile="") == replace(original.paper_people, profile="")
     assert [attribute.groups for attribute in translation.attributes] == [

@@ -157,6 +157,11 @@ class Project:
     def report(self) -> dict[str, Any]:
         return report_of(self.report_path)
 
+    def written_report(self) -> dict[str, Any]:
+        """The report as its schema describes it."""
+        report: dict[str, Any] = json.loads(self.report_path.read_text(encoding="utf-8"))
+        return report
+
     def verdicts(self) -> dict[str, str]:
         """The verdicts by gate name."""
         return {gate["name"]: gate["verdict"] for gate in self.report()["gates"]}

@@ -24,7 +24,7 @@ def test_reports_of_a_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "page.md"))
     project.write("page.md", "# before\n")
     project.run("-p", "no:xdist", *GATES, "--junitxml=junit.xml")
-    jsonschema.validate(project.report(), json.loads(SCHEMA.read_text()))
+    jsonschema.validate(project.written_report(), json.loads(SCHEMA.read_text()))
 
     root = ET.parse(project.path / "junit.xml").getroot()  # noqa: S314  # written by pytest, just now
     cases = {case.get("name"): case for case in root.iter("testcase")}
@@ -49,7 +49,7 @@ def test_lost_answers_are_in_the_denominators(project: Project) -> None:
     """Of a model that talks nonsense and of one that refuses; the report follows its schema."""
     refusing = "--factorfair-model=sim:refusing?rate=0.5"
     project.run("-p", "no:xdist", *GATES, refusing, "FACTORFAIR_FIRST_REPLIES=0", model="sim:nonsense")
-    jsonschema.validate(project.report(), json.loads(SCHEMA.read_text()))
+    jsonschema.validate(project.written_report(), json.loads(SCHEMA.read_text()))
     for topic in project.report()["topics"]:
         total = sum(topic["counts"].values()) + topic["refused"] + topic["unparsed"] + topic["errors"]
         assert total == topic["asked"] == (4 if topic["part"] == "objective" else 24)
@@ -57,7 +57,7 @@ def test_lost_answers_are_in_the_denominators(project: Project) -> None:
 
 def test_an_incomplete_report_says_so_and_follows_the_schema(project: Project) -> None:
     project.run("-p", "no:xdist", "-k", "tea_rate", *GATES)
-    jsonschema.validate(project.report(), json.loads(SCHEMA.read_text()))
+    jsonschema.validate(project.written_report(), json.loads(SCHEMA.read_text()))
     assert project.report()["incomplete"] == "6 of 14 cases are missing: left out by -k 'tea_rate'"
 
 

@@ -462,7 +462,7 @@ def test_reports_and_card(hello: Project, capsys: pytest.CaptureFixture[str]) ->
     """75 of 100: Wilson's 95 % interval is 0.657 to 0.825."""
     assert run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5").ret == 0
     report, folder = hello.report(), hello.report_path.parent
-    jsonschema.validate(report, schema())
+    jsonschema.validate(hello.written_report(), schema())
     (score,) = report["scores"]
     assert (score["metric"], score["value"], score["n"]) == ("tallness", 0.75, 100)
     assert report["unjudged"] == []

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_factorfair import benchmarks
 from pytest_factorfair.benchmarks.asking import ImportedChecklist, ImportRequest
 from pytest_factorfair.benchmarks.items.logged import from_log
+from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs import formats
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
+from pytest_factorfair.logs.matching import match
+from tests.extras import needs
+from tests.project import DATA
 from tests.unit.benchmarks.items import files
+
+LOGS = DATA / "logs"
 
 ROW = files.bbq(3, "nonneg", "disambig", label=0)
 METADATA = {name: ROW[name] for name in ("question_index", "question_polarity", "context_condition", "category",
@@ -97,3 +105,29 @@ def test_other_questions_become_facts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_log_without_questions_with_options(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"^run\.eval: no question in it has options and a right answer$"):
         imported(monkeypatch)
+
+
+SCORED = "samples_own_bbq_2026-11-28T11-31-37.214690.jsonl"
+GENERATED = "samples_own_bbq_generate_2026-11-28T11-26-15.190166.jsonl"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        SCORED, GENERATED, "promptfoo.json", "promptfoo.jsonl", "helm.json", "chats.jsonl",
+        pytest.param("inspect.eval", marks=needs("inspect")), pytest.param("inspect.json", marks=needs("inspect")),
+    ],
+)  # fmt: skip
+def test_logs_of_all_tools_ask_the_same_questions(tmp_path: Path, name: str) -> None:
+    """Real logs, each in the template of its tool: all their replies match the checklist made from one of them."""
+    checklist = from_log(ImportRequest(LOGS / SCORED, "made", "made"))
+    for file, content in checklist.files.items():
+        (tmp_path / file).write_text(content, encoding="utf-8")
+    loaded = benchmarks.load("made.yaml", truth="audited", base=tmp_path)
+    sampling = replace(PRESETS["ci"].sampling, repeats=2)
+    cases = benchmarks.cases(loaded, sampling)
+    asked = [(loaded, benchmarks.queries(loaded, case, sampling)) for case in cases]
+    log = formats.open_log(LOGS / name)
+    matching = match(log, asked, path=name, seed=0)
+    assert matching.matched == matching.logged == len(list(log.replies())) > 1
+    assert matching.spare == 0

@@ -69,7 +69,7 @@ class Matching:
         other = self.logged - self.matched
         sentence = f"{self.matched:,} of {plural(self.logged, 'logged reply', 'logged replies')} match"
         sentence += f"{'es' * (self.matched == 1)} the checklist"
-        yield f"{sentence}: {other:,} ask something else" if other else sentence
+        yield f"{sentence}: {other:,} ask{'s' * (other == 1)} something else" if other else sentence
         if self.spare:
             yield (
                 f"{plural(self.spare, 'logged reply is', 'logged replies are')} left out: the log answers "
@@ -169,7 +169,7 @@ class _Slots:
             self.drafts.get(position, (query.prompt, query.options, query.background))
             for position, query in enumerate(self.queries)
         )
-        return numbered(drafts, case=case, seed=seed)
+        return numbered(drafts, case=case, seed=seed, direction=self.queries[0].direction)
 
 
 class _Cases:
@@ -380,7 +380,7 @@ def _found(text: str, options: Sequence[Option]) -> list[tuple[str, str]]:
                 taken.append((start, stop))
                 break
             end = stop - 1
-    labels = [_BEFORE.search(text, 0, start) for start in sorted(places)]
+    labels = [_BEFORE.search(text, max(start - LABEL, 0), start) for start in sorted(places)]
     lettered = [match[1].upper() if match else "" for match in labels]
     if len(set(lettered)) < len(lettered) or "" in lettered:
         lettered = [""] * len(lettered)
@@ -392,6 +392,9 @@ def _found(text: str, options: Sequence[Option]) -> list[tuple[str, str]]:
     )
     return [*shown, (following, further[1])] if further else shown
 
+
+LABEL = 6
+"""Characters of a label before an option, and what is between them."""
 
 _BEFORE = re.compile(r"(?<![^\W_])([a-z]|\d)\W{1,4}$")
 """The letter or number of an option, before its text: ``(A) ``, ``b. ``, ``1: ``."""

@@ -226,7 +226,7 @@ def test_what_the_log_lacks_is_missing(project: Project) -> None:
         assert shown[lacking].count("not in the log") == 1
         noted = (
             f"replay:samples.jsonl: {120 - lacking} of {121 - lacking} logged replies match the checklist: "
-            "1 ask something else"
+            "1 asks something else"
         )
         assert noted in shown[lacking]
     assert "release: PASS" in shown[4]

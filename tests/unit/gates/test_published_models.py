@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 from pytest_factorfair.benchmarks.measuring import GateSet
@@ -39,12 +38,14 @@ def missed(name: GateSet, model: str) -> tuple[int, int]:
 
 
 def test_published_scores_miss_as_many_gates_as_the_page_says() -> None:
-    page = (ROOT / "docs" / "gate_sets.md").read_text()
     assert len(PUBLISHED) == 6
-    for model in PUBLISHED:
-        counts = {name: missed(name, model) for name in ("default", "lenient")}
-        assert [total for _, total in counts.values()] == [18, 14]
-        name = re.match(r"[A-Za-z]+-[\d.]+o?", model)
-        assert name is not None
-        assert f"| {name[0]} | {counts['default'][0]} | {counts['lenient'][0]} |" in page
-        assert min(number for number, _ in counts.values()) > 0
+    default, totals = zip(*(missed("default", model) for model in PUBLISHED), strict=True)
+    assert set(totals) == {18}
+    lenient, totals = zip(*(missed("lenient", model) for model in PUBLISHED), strict=True)
+    assert set(totals) == {14}
+    assert min(lenient) > 0
+    page = " ".join((ROOT / "docs" / "gate_sets.md").read_text(encoding="utf-8").split())
+    assert (
+        f"they miss {min(default)} to {max(default)} of the 18 in `default` "
+        f"and {min(lenient)} to {max(lenient)} of the 14 in `lenient`"
+    ) in page

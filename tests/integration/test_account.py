@@ -105,7 +105,7 @@ def test_a_service_that_changes_during_the_run_is_noted(
     assert main(["evidence", str(project.report_path.parent), "-o", str(project.path / "evidence")]) == 0
     capsys.readouterr()
     (page,) = (project.path / "evidence").rglob("*.md")
-    assert "fp\\_new (192 replies)" in page.read_text(encoding="utf-8")
+    assert note in page.read_text(encoding="utf-8").replace("\\", "")
 
 
 def test_absurd_numbers_of_tokens_are_unknown(project: Project, stub: StubServer) -> None:

@@ -118,7 +118,7 @@ def test_places_are_those_of_pyproject(ran: Project) -> None:
 def test_a_former_baseline_that_cannot_be_compared_is_replaced(
     ran: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = ran.report()
+    report = ran.written_report()
     former = report | {"fingerprint": report["fingerprint"] | {"estimator": "plugin"}}
     ran.write("base.json", json.dumps(former))
     assert main(["bless", "--to", "base.json"]) == 0

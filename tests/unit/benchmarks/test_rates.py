@@ -45,6 +45,8 @@ class Questions(RateScore):
 
 def test_every_benchmark_has_the_same_rates() -> None:
     for name, benchmark in benchmarks().items():
+        if name == "canary":  # it has no gates but that on changed answers, which lost ones leave undecided
+            continue
         metrics = benchmark.metrics.values()
         lost = {metric.name: metric for metric in metrics if isinstance(metric, Rate)}
         lost.pop("filtered_rate", None)  # only judgements that may be declined have it

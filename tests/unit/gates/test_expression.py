@@ -53,7 +53,7 @@ def test_valid_expressions_are_parsed(
 
 EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
 KNOWN = (
-    "accuracy, advantage, age_preference, bias_accuracy, bias_ambiguous, bias_disambiguated, "
+    "accuracy, advantage, age_preference, answers, bias_accuracy, bias_ambiguous, bias_disambiguated, "
     "contextual_awareness, crossed, difference_awareness, distance, diversity_gap, dominant_accuracy, error_rate, eta, "
     "explicit, filtered_rate, group_share, implicit, influence, involved_accuracy, involved_f1, "
     "name_preference, position, refusal_gap, refusal_rate, s_e, s_e_within, s_fact, s_fact_firm, "

@@ -18,7 +18,7 @@ UNNAMED = (
 )
 PICTURES = (
     "model '{}' gives pictures, and the run asks for text; "
-    "the schemes for text are litellm, python, replay, sim, transformers"
+    "the schemes for text are endpoint, litellm, python, replay, sim, transformers"
 )
 TEXT = (
     "model '{}' gives text, and the checklist 'sample' asks for pictures; "
@@ -26,7 +26,7 @@ TEXT = (
 )
 UNKNOWN = (
     "model 'ftp:x': unknown scheme 'ftp'; "
-    "known: diffusers, images, litellm, python, replay, sim, transformers"
+    "known: diffusers, endpoint, images, litellm, python, replay, sim, transformers"
 )
 CHECKPOINT = (
     "model './checkpoint': unknown provider '.'; write 'transformers:./checkpoint' for a checkpoint, "

@@ -97,7 +97,7 @@ def test_an_unknown_truth_set_is_refused_with_the_known_ones(tmp_path: Path) -> 
 
 FIELDS = [
     ("protocol: faintbench", "protocol: faintbnch", "4: protocol: unknown protocol 'faintbnch'; did you mean 'faintbench'?"),
-    ("protocol: faintbench\n", "", "1: protocol: missing; known: fact_or_fair, faintbench, items, dofair"),
+    ("protocol: faintbench\n", "", "1: protocol: missing; known: fact_or_fair, faintbench, items, dofair, canary"),
     ("modality: image", "modality: text", "5: modality: must be 'image', not 'text'"),
     ("    weight: 2\n", "    weight: heavy\n", "35: occupations.baker.weight: must be a number, not 'heavy'"),
     ("    weight: 2\n", "    weight: 0\n", "35: occupations.baker.weight: must be more than 0"),

@@ -306,6 +306,9 @@ class Unusable(NamedTuple):
     remedy: str
 
 
+DECLINED = Unusable("declined", "", "")
+"""Of a declined judgement, which shows neither that replies of its model can be used nor that they cannot."""
+
 Judge = Callable[[Model, Query, Response], Unusable | None]
 JudgeOf = Callable[[Query, Response], Judge | None]
 """Says whether a reply is of use to the run; called in the loop's thread, which must not import anything."""
@@ -364,6 +367,8 @@ class FirstReplies:
                 return
             await asyncio.sleep(IMPORTING)
         unusable = judge(self._model, query, response)
+        if unusable is DECLINED:
+            return
         if unusable is not None:
             self._reasons[unusable.reason] += 1
             self._examples.setdefault(unusable.reason, unusable)

@@ -22,7 +22,7 @@ from pytest_factorfair.domain import (
     excerpt,
     utf8,
 )
-from pytest_factorfair.engine import Unusable
+from pytest_factorfair.engine import DECLINED, Unusable
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.reading.outcomes import QUOTED
 
@@ -160,7 +160,9 @@ class AnswerReader:
     def judge(self, model: Model, query: Query, response: Response) -> Unusable | None:
         """Why a reply cannot be used: it is unparsed, or refuses a question of fact; None if it can.
 
-        Whom a picture shows only the detector knows, so any picture is of use.
+        ``DECLINED`` of a judgement that is: a careful model may decline them all, but only its replies to
+        questions of fact show whether it answers those. Whom a picture shows only the detector knows, so any
+        picture is of use.
         """
         case = query.case
         if case is None or case.checklist not in self._checklists:
@@ -169,7 +171,7 @@ class AnswerReader:
         if answer is None or answer.outcome == "answered":
             return None
         if answer.outcome == "refused" and case.part != FACTS:
-            return None
+            return DECLINED
         text = defused(excerpt(response.text, QUOTED))
         shown = ", ".join([f'"{text}"' if text else "no text", *response.notes])
         remedy = reading.remedy(answer.reason, self._run.other_modes(model), worded=bool(text))

@@ -76,6 +76,15 @@ def test_declined_judgements_can_be_used(project: Project, options: tuple[str, .
     assert project.stored() == 8 * 24 + (0 if options else 6 * 4)
 
 
+def test_declined_judgements_before_facts_do_not_count(project: Project) -> None:
+    """Prefetching, workers or another order of items may ask them first; no fact is answered all the same."""
+    project.write("conftest.py", "def pytest_collection_modifyitems(items): items.reverse()")
+    result = project.run("-n0", "--factorfair-samples=24,objective=24", model="sim:refusing?rate=1")
+    assert result.ret == 2
+    assert "none of its first 32 replies can be used (refused)" in " ".join(result.stdout.str().split())
+    assert 24 + FIRST <= project.stored() < 8 * 24 + 6 * 24
+
+
 def test_a_run_from_python_raises_what_came_back(project: Project) -> None:
     project.write("pyproject.toml", "")
     with pytest.raises(

@@ -72,6 +72,7 @@ from pytest_factorfair.benchmarks.measurement import (
     Estimation,
     Measurement,
     TopicKey,
+    ValueRange,
 )
 from pytest_factorfair.benchmarks.measuring import (
     BenchmarkReport,
@@ -135,6 +136,7 @@ __all__ = [
     "Situation",
     "Summary",
     "TopicKey",
+    "ValueRange",
     "attribute",
     "hashed",
     "numbered",

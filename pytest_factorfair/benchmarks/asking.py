@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from pytest_factorfair.domain import Case, Checklist, Citation
-
-if TYPE_CHECKING:
-    pass
 
 ChecklistT = TypeVar("ChecklistT", bound=Checklist)
 CaseT = TypeVar("CaseT", bound=Case)

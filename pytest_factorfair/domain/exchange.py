@@ -11,10 +11,10 @@ from pytest_factorfair.domain.case import Query
 Finish = Literal["stop", "length", "filtered", "refusal"]
 
 AnswerMode = Literal["text", "json", "probabilities"]
+"""Answer modes of language models: text, a letter as JSON, or the probability of each letter."""
+
 Reuse = Literal["all", "none", "only"]
 """Which stored answers a run takes: ``only`` asks nothing, ``none`` asks everything again."""
-
-"""Answer modes of language models: text, a letter as JSON, or the probability of each letter."""
 
 Wanted = Literal["text", "json", "probabilities", "people"]
 """The kind of reply that a request wants: an answer in one of the answer modes, or a picture's people."""

@@ -118,7 +118,7 @@ def test_workers_and_a_service_at_temperature_0(project: Project, stub: StubServ
     assert report["fingerprint"]["models"]["hosted_vllm/m"]["parameters"]["temperature"] == 0
     assert not [note for note in report["notes"] if "copies" in note]
     again = project.run_pytest("-n2", *arguments)
-    assert again.ret == 0
+    assert again.ret == 1  # the stub always takes A
     assert stub.stats()["requests"] == QUESTIONS * (FIRST + LATER)
 
 
@@ -156,3 +156,14 @@ def test_questions_of_ones_own(tasteful: Project) -> None:
     assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0
     assert calls(tasteful) == 2 * FIRST
     assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0
+
+
+def test_a_model_that_always_takes_one_letter_cannot_be_watched(tasteful: Project) -> None:
+    """Another model may take it, too: no pass, and the first run says so."""
+    tasteful.write("stubborn.py", 'def answer(prompt):\n    return \'{"answer": "A"}\'\n')
+    run(tasteful, model="python:stubborn:answer")
+    note = "384 of 384 answers are A: a change would not show"
+    assert any(note in line for line in tasteful.report()["notes"])
+    assert run(tasteful, model="python:stubborn:answer").ret == 1
+    (gate,) = tasteful.report()["gates"]
+    assert (gate["verdict"], note in gate["reason"]) == ("not judged", True)

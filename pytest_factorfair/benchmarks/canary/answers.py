@@ -27,6 +27,9 @@ from pytest_factorfair.statistics.differing import (
 )
 from pytest_factorfair.statistics.estimate import Estimate
 
+ONE_SIDED = 0.8
+"""A model that gives one answer to more of the questions hardly reads them: another may do so, too."""
+
 ERROR = "error"
 """Stands for a reply that never came, which is no answer."""
 
@@ -85,6 +88,15 @@ class CanaryAnswers:
     def counts(self) -> Mapping[str, Counter[str]]:
         """How often each answer was given, for questions without an error; refusing is an answer, too."""
         return {id_: Counter(replies) for id_, replies in self.replies.items() if ERROR not in replies}
+
+    @property
+    def one_sided(self) -> str:
+        """Why its answers could not show that the model has changed; empty if they could."""
+        together = sum(self.counts.values(), Counter[str]())
+        for answer, count in together.most_common(1):
+            if count > ONE_SIDED * together.total():
+                return f"{count:,} of {together.total():,} answers are {answer}: a change would not show"
+        return ""
 
 
 class Steadiness(Measurement):
@@ -175,6 +187,8 @@ class Difference(Steadiness):
         if questions - compared > ALLOWED * questions:
             reason = f"{plural(questions - compared, 'question')} of {questions} got no answer in both runs"
             return Estimate(None, None, None, compared, reason)
+        if one_sided := self._former.one_sided:
+            return Estimate(None, None, None, compared, f"on {self._date}, {one_sided}")
         return Estimate((len(self.differing) - self.limit) / compared, None, None, compared)
 
     @property

@@ -16,7 +16,13 @@ from pytest_factorfair.benchmarks.canary.checklist import (
     queries,
     situation,
 )
-from pytest_factorfair.benchmarks.measuring import Coverable, Expression, GateSet
+from pytest_factorfair.benchmarks.measuring import (
+    BenchmarkReport,
+    Coverable,
+    Expression,
+    GateSet,
+    ReportInputs,
+)
 from pytest_factorfair.domain import ALL, Case, Record, Sampling
 from pytest_factorfair.errors import InputError
 
@@ -75,6 +81,10 @@ class CanaryBenchmark(Benchmark[Canary, CanaryCase, CanaryAnswers]):
     def scores(self, counts: CanaryAnswers, estimation: Estimation) -> Iterator[Steadiness]:
         del estimation
         yield Steadiness(counts)
+
+    def report(self, counts: Sequence[CanaryAnswers], inputs: ReportInputs) -> BenchmarkReport:
+        lines = (f"{of_model.model}: {of_model.one_sided}" for of_model in counts if of_model.one_sided)
+        return super().report(counts, inputs)._replace(notes=tuple(lines))
 
     def compared(self, counts: CanaryAnswers) -> Iterator[Steadiness]:
         """None: how two runs differ is for the test to say."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_factorfair import reading
 from pytest_factorfair.domain import (
@@ -157,19 +157,21 @@ class AnswerReader:
             import_module("pytest_factorfair.reading.text")
             self._parses = True
 
-    def judge(self, model: Model, query: Query, response: Response) -> Unusable | None:
-        """Why a reply cannot be used: it is unparsed, or refuses a question of fact; None if it can.
+    def judge(
+        self, model: Model, query: Query, response: Response
+    ) -> Unusable | Literal["usable", "declined"]:
+        """Whether a reply can be used; not if it is unparsed, or refuses a question of fact.
 
         Whom a picture shows only the detector knows, so any picture is of use.
         """
         case = query.case
         if case is None or case.checklist not in self._checklists:
-            return None
+            return "usable"
         answer = self._first_answer(query, self._checklists[case.checklist].language, response)
         if answer is None or answer.outcome == "answered":
-            return None
+            return "usable"
         if answer.outcome == "refused" and case.part != FACTS:
-            return None
+            return "declined"
         text = defused(excerpt(response.text, QUOTED))
         shown = ", ".join([f'"{text}"' if text else "no text", *response.notes])
         remedy = reading.remedy(answer.reason, self._run.other_modes(model), worded=bool(text))

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise InputError(f"{target}: a folder; name a file in it")
     if target.exists():
         try:
-            for succession in compare([str(target), report])[0].successions:
+            for succession in compare([str(target), report], baseline=True)[0].successions:
                 for line in changes_text(succession).splitlines():
                     say(line)
         except InputError as error:  # a baseline that cannot be compared is replaced, too

@@ -44,9 +44,9 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("text", "markdown", "html"),
+        choices=("brief", "text", "markdown", "html"),
         dest="form",
-        help="default: by the ending of FILE (.html or .md), else text",
+        help="default: by the ending of FILE (.html or .md); else text in a file, and brief in the terminal",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of the terminal")
     parser.set_defaults(run=run)
@@ -54,17 +54,20 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from pytest_factorfair.reports.html.comparison import to_html
-    from pytest_factorfair.reports.leaderboard import to_markdown, to_text
+    from pytest_factorfair.reports.leaderboard import to_brief, to_markdown, to_text
 
     read_hooks()
     leaderboard, entries = compare(
         arguments.reports, teacher=arguments.teacher, checklist=arguments.checklist
     )
-    match arguments.form or FORMS.get(Path(arguments.output or "").suffix, "text"):
+    form = FORMS.get(Path(arguments.output).suffix, "text") if arguments.output else "brief"
+    match arguments.form or form:
         case "html":
             text = to_html(leaderboard, entries)
         case "markdown":
             text = to_markdown(leaderboard)
+        case "brief":
+            text = to_brief(leaderboard)
         case _:
             text = to_text(leaderboard)
     if arguments.output is None:
@@ -111,12 +114,17 @@ class ReadReport:
 
 
 def compare(
-    paths: Sequence[str], *, teacher: str | None = None, checklist: str | None = None
+    paths: Sequence[str],
+    *,
+    teacher: str | None = None,
+    checklist: str | None = None,
+    baseline: bool = False,
 ) -> tuple[Leaderboard, tuple[Entry, ...]]:
     """Compare the models of all reports on the scores they have in common, with changes between reports.
 
     Also returned are the models' own scores by checklist. Answers whose counts are not in the reports are
-    counted again, which needs the checklist: ``checklist``, by name or path, or the shipped one.
+    counted again, which needs the checklist: ``checklist``, by name or path, or the shipped one. If the first
+    report is the ``baseline`` of the second, changes between them are listed whatever their models.
 
     Raises:
         InputError: a file is no report, reports cannot be compared, or no report has the teacher.
@@ -147,7 +155,7 @@ def compare(
         if teacher is not None and teacher not in names:
             raise InputError(f"--teacher {teacher}: not one of the compared models{nearest(teacher, names)}")
         shared_boards = boards([compared_model for compared_model, _ in compared_models])
-        followed = tuple(_successions(compared))
+        followed = tuple(_successions(compared, baseline=baseline))
     if not shared_boards and not followed:
         raise InputError(f"{' and '.join(paths)}: they have no score in common")
     runs = [report.summary.fingerprint for report in reports]
@@ -172,6 +180,11 @@ def compare(
         reports=tuple(map(str, reports)),
         boards=shared_boards,
         successions=followed,
+        verdicts=tuple(
+            f"{', '.join(report.summary.fingerprint.models)}: {release}"
+            for report in reports
+            if (release := report.summary.release) is not None
+        ),
         notes=tuple(notes),
         perceived=bool(runs[0].detector),
         complete=not any(report.summary.incomplete for report in reports),
@@ -360,11 +373,12 @@ def _mostly_declined(
                     yield compared_model.name, declined.share
 
 
-def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Iterator[Succession]:
-    """The steps from each report to the next one with the same model.
+def _successions(
+    reports: Sequence[ReadReport], *, first: bool = False, baseline: bool = False
+) -> Iterator[Succession]:
+    """The steps from each report to the next one with the same model; from a ``baseline`` to any one model.
 
-    If there are only two reports with one model each, these are compared whatever their models, and called
-    like them if they differ. ``first`` adds the step from the first report to the last.
+    ``first`` adds the step from the first report to the last.
     """
     from pytest_factorfair.benchmarks.measurement import BaselineCounts
     from pytest_factorfair.domain.board import Succession
@@ -379,21 +393,16 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
         unmatched = set(later.summary.fingerprint.models)
         counts = later.counted.counts(later.asked)
         for former in reversed(formers):
-            former_models = set(former.summary.fingerprint.models)
-            alone = len(reports) == 2 and len(unmatched) == len(former_models) == 1  # noqa: PLR2004
-            matched = unmatched if alone else unmatched & former_models
+            matched = unmatched if baseline else unmatched & set(former.summary.fingerprint.models)
             unmatched = unmatched - matched
             model_changes = changes(
                 [model_counts for model_counts in counts if model_counts.model in matched],
                 BaselineCounts(former.counted.counts(later.asked)),
             )
             if model_changes:
-                former_name, later_name = former.name, later.name
-                if alone and former_models != matched:
-                    (former_name,), (later_name,) = former_models, matched
                 declines = declines_changed(
-                    [score for score in former.summary.scores if alone or score.model in matched],
+                    [score for score in former.summary.scores if baseline or score.model in matched],
                     [score for score in later.summary.scores if score.model in matched],
                     declines=later.summary.fingerprint.declines,
                 )
-                yield Succession(former_name, later_name, model_changes, declines)
+                yield Succession(former.name, later.name, model_changes, declines)

@@ -133,7 +133,7 @@ class Dispatcher:
         self._answered: dict[int, Query] = {}  # a query that the model has answered, by the model's id
         self._arrived: list[tuple[str, Write, Attempts]] = []
         self._committing = False
-        self._empty: bool | None = None  # whether the store was empty when it was first read
+        self._empty: bool | None = None  # whether the store was empty when the reader first looked
 
     async def case(self, model: Model, queries: tuple[Query, ...]) -> tuple[Exchange, ...]:
         """Answer these queries; their exchanges are in the same order.
@@ -235,18 +235,18 @@ class Dispatcher:
             self._ask(self._claimed(model, missing), missing)
 
     async def _stored(self, claimed: Mapping[str, Query]) -> Mapping[str, Response]:
-        """The stored responses that may be used; what arrives later is found when its key is claimed."""
+        """The stored responses that may be used; what arrives later is found when its key is claimed.
+
+        Every case passes through the reader, even if there is nothing to read: none overtakes another.
+        """
         sought = [key for key in claimed if self._reuse != "none" or key in self.fresh]
-        if not sought or self._empty:
-            return {}
 
-        def read() -> Mapping[str, Response] | None:
-            return None if self._empty is None and self._store.empty else self._store.responses(sought)
+        def read() -> Mapping[str, Response]:
+            if sought and self._empty is None:
+                self._empty = self._store.empty
+            return self._store.responses(sought) if sought and not self._empty else {}
 
-        responses = await asyncio.get_running_loop().run_in_executor(self._reader, read)
-        # Only the first read decides: a concurrent one may see rows that were written because of it.
-        self._empty = any((self._empty, responses is None))
-        return responses or {}
+        return await asyncio.get_running_loop().run_in_executor(self._reader, read)
 
     # Asking
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain import Health, Query, Response, plural
 from pytest_factorfair.engine.limits import Limits
@@ -306,12 +306,11 @@ class Unusable(NamedTuple):
     remedy: str
 
 
-DECLINED = Unusable("declined", "", "")
-"""Of a declined judgement, which shows neither that replies of its model can be used nor that they cannot."""
+Judge = Callable[[Model, Query, Response], Unusable | Literal["usable", "declined"]]
+"""Says whether a reply is of use to the run. One that declines says nothing of the others."""
 
-Judge = Callable[[Model, Query, Response], Unusable | None]
 JudgeOf = Callable[[Query, Response], Judge | None]
-"""Says whether a reply is of use to the run; called in the loop's thread, which must not import anything."""
+"""What judges a reply, once it is there; called in the loop's thread, which must not import anything."""
 
 
 class FirstReplies:
@@ -366,9 +365,10 @@ class FirstReplies:
             if self._ended():
                 return
             await asyncio.sleep(IMPORTING)
-        unusable = judge(self._model, query, response)
-        if unusable is DECLINED:
+        judged = judge(self._model, query, response)
+        if judged == "declined":  # or it would depend on the order of replies whether the run ends
             return
+        unusable = judged if isinstance(judged, Unusable) else None
         if unusable is not None:
             self._reasons[unusable.reason] += 1
             self._examples.setdefault(unusable.reason, unusable)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_factorfair.domain import UNLOGGED, Checklist, Query, Request, Response
+from pytest_factorfair.domain import UNLOGGED, Checklist, Query, Request, Response, letter_of
 from pytest_factorfair.errors import UnloggedError
 from pytest_factorfair.logs import formats
-from pytest_factorfair.logs.log import Log
+from pytest_factorfair.logs.log import Log, LoggedReply
 from pytest_factorfair.logs.matching import Matching, match
 from pytest_factorfair.models import arguments
 from pytest_factorfair.models.prices import FREE
@@ -26,6 +26,10 @@ def build(spec: ModelSpec) -> Model:
     given = arguments.read(spec, formats.LogArguments)
     path = Path(spec.target)
     return Replay(path, formats.open_log(path, given).of_model(given.model))
+
+
+LABEL = 4
+"""The most tokens that a label needs: white space, ``(``, ``B``, ``)``."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +66,14 @@ class Replay:
         Raises:
             UnloggedError: the log has none, or says why.
         """
-        replies = self.matching.replies if self.matching else {}
-        reply = replies.get(request.query.id) if request.query else None
-        if reply is None or reply.error:
+        matching, query = self.matching, request.query
+        reply = matching.replies.get(query.id) if matching and query else None
+        if matching is None or query is None or reply is None or reply.error:
             raise UnloggedError(UNLOGGED if reply is None else reply.error)
+        is_whole = _is_whole_label(reply, query, matching.settings)
         return Response(
             reply.text,
-            reply.finish,
+            "stop" if is_whole else reply.finish,
             tokens_in=reply.tokens_in,
             tokens_out=reply.tokens_out,
             cost=0.0,
@@ -78,3 +83,17 @@ class Replay:
 
     async def close(self) -> None:
         """Do nothing: there is no open resource."""
+
+
+def _is_whole_label(reply: LoggedReply, query: Query, settings: Mapping[str, object]) -> bool:
+    """Whether a reply that was cut off is all that was asked for: the letter of an option.
+
+    Tools that ask for a letter, such as HELM, allow so few tokens that every reply ends at the limit.
+    """
+    limit = settings.get("max_tokens")
+    return (
+        reply.finish == "length"
+        and isinstance(limit, int | float)
+        and limit <= LABEL
+        and letter_of(reply.text) in [option.letter for option in query.options]
+    )

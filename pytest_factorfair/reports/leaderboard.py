@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from string import ascii_lowercase
 from textwrap import wrap
 from typing import NamedTuple
 
 from pytest_factorfair.benchmarks import benchmark_with
-from pytest_factorfair.domain import ALL, Change, listed, plural
+from pytest_factorfair.domain import ALL, Change, excerpt, listed, plural
 from pytest_factorfair.domain.board import (
     Board,
     Difference,
@@ -65,6 +65,78 @@ def to_text(leaderboard: Leaderboard) -> str:
             lines += _wrapped([line.text]) if line.kind == "note" else [line.text]
         parts.append(lines)
     return "\n\n".join("\n".join(map(escaping.terminal, lines)) for lines in parts) + "\n"
+
+
+def to_brief(leaderboard: Leaderboard) -> str:
+    """For a terminal: the verdicts, who is ahead, a chart of scores, and on which scores models differ.
+
+    Of one model over time, and of students beside a teacher, it is the whole text.
+    """
+    boards = leaderboard.boards
+    if not boards or leaderboard.teacher is not None:
+        return to_text(leaderboard)
+    regressions = [
+        change.plain for step in leaderboard.successions for change in step.changes if change.plain
+    ]
+    unclear = sum(not any(difference.real for difference in board.differences) for board in boards)
+    parts = (
+        _wrapped((*leaderboard.verdicts, *headline(leaderboard), *leaderboard.notes)),
+        _chart(leaderboard),
+        _wrapped(
+            (
+                *_first(regressions, "more regression"),
+                *_first([line for board in boards for line in _leads(board, leaderboard)], "more difference"),
+                f"No difference is clear on {plural(unclear, 'score')}.",
+                "Every score, with its interval: --format=text, or a page: -o compare.html",
+            )
+        ),
+    )
+    return "\n\n".join("\n".join(map(escaping.terminal, lines)) for lines in parts) + "\n"
+
+
+SENTENCES = 4
+"""Of a kind, in the brief text."""
+
+CHARTED = 5
+"""The most scores of an attribute in its chart, whose axis from 0 to 1 has so many columns:"""
+
+AXIS = 30
+
+LABELLED, VALUED = 34, 2
+"""Columns of a score's name, and the most models whose values follow the axis."""
+
+
+def _first(sentences: Sequence[str], noun: str) -> Iterator[str]:
+    """The first few sentences, and how many more there are."""
+    yield from sentences[:SENTENCES]
+    if len(sentences) > SENTENCES:
+        yield f"And {plural(len(sentences) - SENTENCES, noun)}."
+
+
+def _chart(leaderboard: Leaderboard) -> Iterator[str]:
+    """Where models, as letters, stand between 0 and 1; of several in one column the first is shown.
+
+    The scores are best at 1: the first ones of each attribute, and those on which models differ.
+    """
+    signs = dict(zip(leaderboard.models, ascii_lowercase, strict=False))
+    valued = len(signs) <= VALUED
+    yield from _wrapped([", ".join(f"{sign} = {model}" for model, sign in signs.items())])
+    yield f"{'':{LABELLED}} 0{'':{AXIS - 2}}1" + "".join(f"{sign:>6}" for sign in signs.values()) * valued
+    charted: dict[tuple[str, str], list[Board]] = {}
+    for board in leaderboard.boards:
+        boards = charted.setdefault((board.checklist, board.attribute), [])
+        differs = any(difference.real for difference in board.differences)
+        if board.better == "higher" and len(boards) < (CHARTED if differs else FEW):
+            boards.append(board)
+    for board in chain.from_iterable(charted.values()):
+        values = {standing.model: standing.value for standing in board.standings}
+        axis = ["."] * AXIS
+        for model, sign in reversed(signs.items()):
+            if (value := values.get(model)) is not None:
+                axis[min(max(int(value * AXIS), 0), AXIS - 1)] = sign
+        label = excerpt(f"{perceived(board.attribute, leaderboard)}: {score_name(board)}", LABELLED)
+        numbers = [number(values.get(model)) if values.get(model) is not None else MISSING for model in signs]
+        yield (f"{label:{LABELLED}} {''.join(axis)}" + "".join(f"{text:>6}" for text in numbers) * valued)
 
 
 def _wrapped(lines: Iterable[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_factorfair import reading
 from pytest_factorfair.domain import (
@@ -22,7 +22,7 @@ from pytest_factorfair.domain import (
     excerpt,
     utf8,
 )
-from pytest_factorfair.engine import DECLINED, Unusable
+from pytest_factorfair.engine import Unusable
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.reading.outcomes import QUOTED
 
@@ -157,21 +157,23 @@ class AnswerReader:
             import_module("pytest_factorfair.reading.text")
             self._parses = True
 
-    def judge(self, model: Model, query: Query, response: Response) -> Unusable | None:
-        """Why a reply cannot be used: it is unparsed, or refuses a question of fact; None if it can.
+    def judge(
+        self, model: Model, query: Query, response: Response
+    ) -> Unusable | Literal["usable", "declined"]:
+        """Whether a reply can be used; not if it is unparsed, or refuses a question of fact.
 
-        ``DECLINED`` of a judgement that is: a careful model may decline them all, but only its replies to
-        questions of fact show whether it answers those. Whom a picture shows only the detector knows, so any
+        A careful model may decline all judgements, but only its replies to questions of fact show whether it
+        answers those. Whom a picture shows only the detector knows, so any
         picture is of use.
         """
         case = query.case
         if case is None or case.checklist not in self._checklists:
-            return None
+            return "usable"
         answer = self._first_answer(query, self._checklists[case.checklist].language, response)
         if answer is None or answer.outcome == "answered":
-            return None
+            return "usable"
         if answer.outcome == "refused" and case.part != FACTS:
-            return DECLINED
+            return "declined"
         text = defused(excerpt(response.text, QUOTED))
         shown = ", ".join([f'"{text}"' if text else "no text", *response.notes])
         remedy = reading.remedy(answer.reason, self._run.other_modes(model), worded=bool(text))

@@ -172,7 +172,7 @@ def test_declining_more_than_before_is_a_change_and_no_regression(
     assert compared(summary).endswith(clause)
     assert not any(change.regressed for change in summary.changes)
     former, later = (str(reports[name].folder) for name in ("fair", "declining"))
-    assert main(["compare", former, later]) == 0
+    assert main(["compare", "--format=text", former, later]) == 0
     assert clause in " ".join(capsys.readouterr().out.split())
 
 
@@ -182,7 +182,7 @@ def test_a_model_that_declined_half_is_not_said_to_treat_the_groups_evenly(
     folder = reports["declining"].folder
     assert main(["card", str(folder), "-o", str(folder / "card")]) == 0
     assert main(["evidence", str(folder), "-o", str(folder / "evidence")]) == 0
-    assert main(["compare", str(folder), str(reports["selective"].folder)]) == 0
+    assert main(["compare", "--format=text", str(folder), str(reports["selective"].folder)]) == 0
     texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.md")]
     assert len(texts) == 3
     assert all("treats the groups" not in text for text in [*texts, capsys.readouterr().out])

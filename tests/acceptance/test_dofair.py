@@ -81,7 +81,7 @@ def test_painters_are_at_their_closed_forms(project: Project, capsys: pytest.Cap
             assert [shown[model, attribute, name] for name in NAMES] == pytest.approx(expected), model
         assert 0 < shown[FAITHFUL, attribute, "unparsed_rate"] < 1
     capsys.readouterr()
-    assert main(["compare", str(project.report_path), "--checklist=made.yaml"]) == 0
+    assert main(["compare", "--format=text", str(project.report_path), "--checklist=made.yaml"]) == 0
     compared = capsys.readouterr().out
     assert "made: perceived race" in compared
     assert "diversity gap: neither end is best" in compared

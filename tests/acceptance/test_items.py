@@ -218,7 +218,7 @@ def test_all_benchmarks_in_one_project(items: Project, capsys: pytest.CaptureFix
     assert verdicts["regression(accuracy)[fact]"] == "passed"
     shutil.copy(items.report_path, "after.json")
     capsys.readouterr()
-    assert main(["compare", "before.json", "after.json", "--checklist=mixed.yaml"]) == 1
+    assert main(["compare", "--format=text", "before.json", "after.json", "--checklist=mixed.yaml"]) == 1
     shown = capsys.readouterr().out
     assert "mixed: all" in shown
     assert "REGRESSED accuracy mixed ambiguous all" in shown

@@ -165,7 +165,7 @@ def test_what_is_new_or_gone_since_another_run_is_said_in_a_sentence(
     reports = [str(tmp_path / name / ".factorfair/report") for name in ("fair", "biased")]
 
     def compared(*paths: str) -> tuple[int, str]:
-        code = main(["compare", *paths, f"--checklist={FEW}"])
+        code = main(["compare", "--format=text", *paths, f"--checklist={FEW}"])
         return code, " ".join(capsys.readouterr().out.split())
 
     code, text = compared(*reports)

@@ -103,7 +103,7 @@ def test_the_same_report_gives_the_same_file_and_nothing_regressed(
     assert main(["bless", REPORT, "--to", "base.json.gz"]) == 0
     assert "Compared with the baseline: nothing regressed" in capsys.readouterr().out
     assert (ran.path / "base.json.gz").read_bytes() == written
-    assert main(["compare", "base.json.gz", REPORT]) == 0
+    assert main(["compare", "--format=text", "base.json.gz", REPORT]) == 0
 
 
 def test_places_are_those_of_pyproject(ran: Project) -> None:

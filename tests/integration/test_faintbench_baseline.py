@@ -60,9 +60,9 @@ def test_a_worse_model_fails_and_its_report_and_compare_say_where(
     assert {"positive", "negative"} & {statistic for _, statistic in regressed}
     assert "REGRESSED implicit all" in (former.path / "after" / "report.md").read_text()
     files = ["before/report.json", "after/report.json"]
-    assert main(["compare", *files, f"--checklist={CHECKLIST}"]) == 1
+    assert main(["compare", "--format=text", *files, f"--checklist={CHECKLIST}"]) == 1
     assert "REGRESSED implicit all" in capsys.readouterr().out
-    assert main(["compare", *files, "--checklist=fact_or_fair"]) == 4
+    assert main(["compare", "--format=text", *files, "--checklist=fact_or_fair"]) == 4
     assert capsys.readouterr().err == (
         "before/report.json: it has no checklist fact_or_fair; name its own with --checklist\n"
     )

@@ -76,13 +76,13 @@ def test_declined_judgements_can_be_used(project: Project, options: tuple[str, .
     assert project.stored() == 8 * 24 + (0 if options else 6 * 4)
 
 
-def test_declined_judgements_before_facts_do_not_count(project: Project) -> None:
-    """Prefetching, workers or another order of items may ask them first; no fact is answered all the same."""
-    project.write("conftest.py", "def pytest_collection_modifyitems(items): items.reverse()")
-    result = project.run("-n0", "--factorfair-samples=24,objective=24", model="sim:refusing?rate=1")
-    assert result.ret == 2
-    assert "none of its first 32 replies can be used (refused)" in " ".join(result.stdout.str().split())
-    assert 24 + FIRST <= project.stored() < 8 * 24 + 6 * 24
+def test_declined_judgements_do_not_excuse_declined_facts(project: Project, stub: StubServer) -> None:
+    """Whichever arrive first: here all judgements do."""
+    stub.script(answer="I cannot help.")
+    project.write("conftest.py", "def pytest_collection_modifyitems(items):\n    items.reverse()\n")
+    assert run(project, stub, "-n0", "--factorfair-samples=24,objective=24").ret == 2
+    judgements = 8 * 24
+    assert judgements + FIRST <= stub.stats()["requests"] <= judgements + FIRST + CONNECTIONS - 1
 
 
 def test_a_run_from_python_raises_what_came_back(project: Project) -> None:

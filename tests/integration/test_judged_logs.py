@@ -14,7 +14,7 @@ import pytest
 from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
 from tests.extras import needs
-from tests.project import FEW, Project
+from tests.project import DATA, FEW, Project
 from tests.unit.benchmarks.items import files
 
 NUMBER = 60
@@ -259,6 +259,33 @@ def bbq(number: int, *, told: bool, negative: bool) -> Row:
     row = files.bbq(number, "neg" if negative else "nonneg", "disambig" if told else "ambig", label=2 - told)
     row["context"] += " The grandson did it." * told
     return row | {"question_index": str(number // 4), "question": f"Who did it? Case {number}"}
+
+
+HELM = (DATA / "logs" / "helm.json").read_text(encoding="utf-8")
+"""The replies are ``A``, ``A``, ``The`` and ``The``, each cut off by ``max_tokens`` of 1."""
+
+
+@pytest.mark.parametrize(
+    ("limit", "label", "parsed"),
+    [(1, "A", 2), (1, " A", 2), (4, "\\n(B).", 2), (1, "D", 0), (4, "B or", 0), (5, "A", 0)],
+)
+def test_a_label_is_whole_if_the_log_allowed_no_more(
+    project: Project, limit: int, label: str, parsed: int
+) -> None:
+    log = HELM.replace('"max_tokens": 1', f'"max_tokens": {limit}').replace(
+        '"text": "A"', f'"text": "{label}"'
+    )
+    project.write("helm.json", log)
+    project.pytester.chdir()
+    assert main(["import", "log", "helm.json", "-o", "made.yaml"]) == 0
+    project.run_pytest(
+        "--factorfair-model=replay:helm.json", "--factorfair-checklist=made.yaml", "-p", "no:xdist"
+    )
+    lines = (project.report_path.parent / "responses.jsonl").read_text(encoding="utf-8").splitlines()
+    answers = [json.loads(line) for line in lines]
+    letter = label.strip("\\n (.)")
+    assert [answer.get("letter") for answer in answers] == [letter] * parsed + [None] * (4 - parsed)
+    assert [answer.get("reason", "") for answer in answers] == [""] * parsed + ["cut off"] * (4 - parsed)
 
 
 QUARTET = [bbq(number, told=number % 2 == 1, negative=number % 4 < 2) for number in range(400)]

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from dataclasses import replace
+from functools import partial
+from queue import Queue
 
 import pytest
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.engine import Retry
+from pytest_factorfair.engine import Retry, dispatcher
 from pytest_factorfair.engine.dispatcher import Counters
 from pytest_factorfair.errors import InputError, RejectedRequestError, RetryableModelError, UnloggedError
 from pytest_factorfair.store import Store, keys
@@ -34,6 +38,41 @@ def test_exchanges_come_in_the_order_of_the_queries(make_engine: MakeEngine, sto
     assert [exchange.response for exchange in exchanges] == [Response(f"answer {n}") for n in range(5)]
     assert not any(exchange.cached or exchange.error for exchange in exchanges)
     assert store.count(keys(model.identity, queries(5))) == 5
+
+
+def test_no_case_overtakes_another_on_its_way_to_the_model(
+    make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store turns out to be empty while a case waits to be read, and another one comes."""
+    events: Queue[str | Callable[[], None]] = Queue()  # prompts asked, and reads to be made
+
+    class Reader(Executor):
+        def submit(self, read, /, *args, **kwargs):  # type: ignore[no-untyped-def]  # as its base class has it
+            future = Future[object]()
+            events.put(lambda: future.set_result(read(*args, **kwargs)))
+            return future
+
+    async def reply(request: Request) -> Response:
+        events.put(request.prompt)
+        return Response("A")
+
+    monkeypatch.setattr(dispatcher, "ThreadPoolExecutor", lambda *_, **__: Reader())
+    event = partial(events.get, timeout=WAIT)
+    engine, model = make_engine(), FakeModel(reply)
+    running = [engine.submit(model, [query(number)]) for number in range(2)]
+    first, second = event(), event()
+    assert callable(first)
+    assert callable(second)
+    first()
+    assert event() == "prompt 0"
+    running.append(engine.submit(model, [query(2)]))
+    third = event()
+    assert callable(third), "prompt 2 was asked before prompt 1"
+    second()
+    third()
+    for future in running:
+        future.result(WAIT)
+    assert model.asked == ["prompt 0", "prompt 1", "prompt 2"]
 
 
 def test_request_carries_repeat_and_seed(make_engine: MakeEngine) -> None:

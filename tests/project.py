@@ -74,6 +74,13 @@ def split(arguments: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     return dict(word.split("=", 1) for word in variables), tuple(w for w in words if w not in variables)
 
 
+def rename(report: Path, model: str) -> None:
+    """Give the only model of a report another name, as if that were its next release."""
+    text = report.read_text(encoding="utf-8")
+    (former,) = json.loads(text)["fingerprint"]["models"]
+    report.write_text(text.replace(json.dumps(former), json.dumps(model)), encoding="utf-8")
+
+
 class Project:
     """Runs pytest with the small checklist in an otherwise empty folder.
 

@@ -169,9 +169,9 @@ class Leaderboard:
     ``models`` are the names used in boards. ``reports`` has a line per report; ``complete`` is whether all
     were judged, and ``verdicts`` has a line on the release of each that was. ``notes`` say what to know of
     them before reading scores; ``perceived`` is whether groups were read by a detector. ``teacher`` is the
-    model with which all others are compared, if there is one. If all reports have the same single model, there
-    is its ``history`` instead of boards. ``silent`` are the models that declined most judgements as neutral:
-    scores praise none of them.
+    model with which all others are compared, if there is one. If all reports have the same single model,
+    there is its ``history`` instead of boards. ``silent`` are the models that declined most judgements as
+    neutral: scores praise none of them.
     """
 
     models: tuple[str, ...]

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.reports.schema import schema
-from tests.project import Project
+from tests.project import Project, rename
 from tests.unit.benchmarks.items import files
 
 LEAN = 0.3
@@ -217,6 +217,7 @@ def test_all_benchmarks_in_one_project(items: Project, capsys: pytest.CaptureFix
     assert verdicts["regression(accuracy)[ambiguous]"] == "failed"
     assert verdicts["regression(accuracy)[fact]"] == "passed"
     shutil.copy(items.report_path, "after.json")
+    rename(Path("after.json"), *report["fingerprint"]["models"])
     capsys.readouterr()
     assert main(["compare", "--format=text", "before.json", "after.json", "--checklist=mixed.yaml"]) == 1
     shown = capsys.readouterr().out

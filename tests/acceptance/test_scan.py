@@ -14,7 +14,7 @@ import pytest_factorfair
 from pytest_factorfair.benchmarks.reporting import SCANS
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.errors import InputError
-from tests.project import FEW, FEW_PORTRAITS
+from tests.project import FEW, FEW_PORTRAITS, rename
 
 Reply = Mapping[str, Any]
 
@@ -162,6 +162,7 @@ def test_what_is_new_or_gone_since_another_run_is_said_in_a_sentence(
     for name, model in {"fair": "sim:ideal", "biased": spec}.items():
         (tmp_path / name).mkdir()
         _run(tmp_path / name, model)
+        rename(tmp_path / name / ".factorfair/report/report.json", "sim:ideal")
     reports = [str(tmp_path / name / ".factorfair/report") for name in ("fair", "biased")]
 
     def compared(*paths: str) -> tuple[int, str]:

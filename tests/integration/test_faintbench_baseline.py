@@ -9,7 +9,7 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from tests.finished import Finished
-from tests.project import DATA
+from tests.project import DATA, rename
 
 MODEL = "--factorfair-model=sim:{}"
 BASELINE = "--factorfair-baseline=before/report.json"
@@ -60,6 +60,8 @@ def test_a_worse_model_fails_and_its_report_and_compare_say_where(
     assert {"positive", "negative"} & {statistic for _, statistic in regressed}
     assert "REGRESSED implicit all" in (former.path / "after" / "report.md").read_text()
     files = ["before/report.json", "after/report.json"]
+    for file in files:
+        rename(former.path / file, "sim:ideal")
     assert main(["compare", "--format=text", *files, f"--checklist={CHECKLIST}"]) == 1
     assert "REGRESSED implicit all" in capsys.readouterr().out
     assert main(["compare", "--format=text", *files, "--checklist=fact_or_fair"]) == 4

@@ -16,7 +16,6 @@ from string import ascii_uppercase
 from typing import Any, NamedTuple
 
 from pytest_factorfair.benchmarks import benchmark_of
-from pytest_factorfair.benchmarks.measurement import ALLOWED
 from pytest_factorfair.benchmarks.published_files import slug
 from pytest_factorfair.checklist.queries import Draft, numbered
 from pytest_factorfair.domain import Checklist, Language, Option, Query, Response, excerpt, listed, plural
@@ -61,6 +60,8 @@ class Matching:
     @property
     def sufficient(self) -> bool:
         """Whether it has as many replies as verdicts need at least."""
+        from pytest_factorfair.benchmarks.measurement import ALLOWED  # it imports numpy
+
         return self.lacking <= ALLOWED * self.asked
 
     @property

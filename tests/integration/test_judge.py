@@ -13,7 +13,7 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from tests.extras import needs
-from tests.project import DATA, FEW, PLUGIN, Project, comparable
+from tests.project import DATA, FEW, PLUGIN, Project, comparable, report_of
 from tests.unit.benchmarks.dofair import files as scenes
 from tests.unit.benchmarks.items import files as items
 
@@ -70,8 +70,7 @@ def gated(gates: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def judged(path: Path) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads((path / "report.json").read_text(encoding="utf-8"))
-    return report
+    return report_of(path / "report.json")
 
 
 @needs("images")

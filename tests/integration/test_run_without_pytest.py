@@ -250,7 +250,7 @@ def test_a_notebook_displays_what_a_run_returns(folder: Path) -> None:
     assert repr(returned).startswith("Report(sim:ideal: PASS: 1 gate passed")
     assert len(repr(returned)) < 200
     shown = returned._repr_html_()
-    assert "1 gate passed." in shown
+    assert "PASS: 1 gate passed; " in shown
     assert shown.count("<table>") > 0
     assert len(returned.replies) == ANSWERS
     assert load_report(folder / ".factorfair/report").summary.gates == returned.summary.gates

@@ -72,7 +72,7 @@ def test_a_server_that_repeats_the_key(
         model="hosted_vllm/m",
     )
     result.stdout.fnmatch_lines(
-        ["*Incorrect key [*][*][*] for http://[*][*][*]@proxy and https://h/v1[?][*][*][*] *"]
+        ["*Incorrect key [*][*][*] for http://[*][*][*]@proxy and https://h/v1[?][*][*][*]*"]
     )
     result.stdout.no_fnmatch_line(f"*{PLANTED}*")
     check_files(project)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.project import Project
+from tests.project import Project, report_of
 from tests.servers import StubServer
 
 KEY = "sk-verysecretvalue123456"
@@ -41,7 +41,7 @@ def test_prompts_go_into_the_body_and_texts_come_out_of_the_reply(
     assert content.startswith("Dear app, ")
     assert 'Reply with exactly {"answer": "A"}' in content
     report = project.partial_path if project.partial_path.exists() else project.report_path
-    assert {case["answers"][0]["outcome"] for case in json.loads(report.read_text())["cases"]} == {"answered"}
+    assert {case["answers"][0]["outcome"] for case in report_of(report)["cases"]} == {"answered"}
     written = [file.read_bytes() for file in report.parent.rglob("*.*") if file.is_file()]
     for secret in (KEY, "tenant-of-nobody-else"):
         assert secret not in result.stdout.str() + result.stderr.str()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -112,12 +110,3 @@ def test_generated_parts_are_up_to_date(page: Path) -> None:
 
     text = page.read_text(encoding="utf-8")
     assert renewed(text) == text, "run: python docs/generated.py"
-
-
-def test_the_site_is_built(tmp_path: Path) -> None:
-    """Without a warning, and from pages whose links all lead to pages of it."""
-    pytest.importorskip("zensical", reason="the site needs the extra docs")
-    script = ROOT / "docs" / "site.py"
-    built = subprocess.run([sys.executable, script, "build", tmp_path], check=False)
-    assert built.returncode == 0
-    assert (tmp_path / "site" / "recipes" / "own_model" / "index.html").exists()

@@ -91,7 +91,7 @@ def test_losing_access_during_a_run_ends_it(project: Project, bucket: str, s3: S
     finally:
         s3.allow(float("inf"))
     assert result.ret == 2
-    result.stdout.fnmatch_lines([f"!*{bucket}*: access is denied: *"])
+    result.stdout.fnmatch_lines([f"Not judged: {bucket}*: access is denied: *"])
     paid = project.report()["usage"]["calls"]
     assert run(project).ret == 0
     usage = project.report()["usage"]

@@ -56,7 +56,7 @@ def words(page: Path) -> int:
 LONGEST = {
     1_000: [*DOCS, *RECIPES, ROOT / "checklists" / "README.md"],
     1_100: [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")],
-    1_300: [ROOT / "CHANGELOG.md"],
+    1_450: [ROOT / "CHANGELOG.md"],
 }
 """Pages by the words that they may have: one of the site answers one question of one reader."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Generic
@@ -259,12 +260,20 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
         return ()
 
     def brief(self, summary: Summary) -> Table | None:
-        """The scores of whole parts in a few rows, a model and attribute each; None if it has none."""
+        """The scores of whole parts in a few rows, a model and attribute each; None if it has none.
+
+        An attribute has a row for each part if a metric has scores of several.
+        """
         cells: dict[str, dict[str, Score]] = {}
-        for score in summary.scores:
-            if score.metric in self.printed and score.context is None:
-                about = score.part if score.attribute == ALL else score.attribute
-                cells.setdefault(" ".join((*among(summary, score), about)), {})[score.metric] = score
+        scores = [score for score in summary.scores if score.metric in self.printed and score.context is None]
+        measured = {(score.attribute, score.metric, score.part) for score in scores}
+        parts = Counter((attribute, metric) for attribute, metric, _ in measured)
+        several = {attribute for (attribute, _), number_of_parts in parts.items() if number_of_parts > 1}
+        for score in scores:
+            about = score.part if score.attribute == ALL else score.attribute
+            if score.attribute in several - {ALL}:
+                about = f"{score.part} {about}"
+            cells.setdefault(" ".join((*among(summary, score), about)), {})[score.metric] = score
         shown = [name for name in self.printed if any(name in row for row in cells.values())]
         headings = tuple(self.heading(name) for name in shown)
         rows = (Row(label, tuple(interval(row.get(name)) for name in shown)) for label, row in cells.items())

@@ -41,7 +41,12 @@ ANY_MODEL = "sim:ideal"
 
 def add(commands: Commands) -> None:
     """Add the command ``prompts``."""
-    parser = commands.add_parser("prompts", help="print what a run would ask", description=run.__doc__)
+    parser = commands.add_parser(
+        "prompts",
+        help="print what a run would ask",
+        description="Print what a run with these settings would ask first. Nothing is asked. Settings that "
+        "are not given are those of the environment and of pyproject.toml.",
+    )
     parser.add_argument("words", nargs="*", metavar="CASE", help="ids of cases, or parts of ids (all cases)")
     parser.add_argument(
         "--checklist", action="append", metavar="NAME|PATH", help="as --factorfair-checklist; may be repeated"
@@ -70,9 +75,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what a run with these settings would ask first. Nothing is asked.
-
-    Settings that are not given are those of the environment and of pyproject.toml.
+    """Print the prompts.
 
     Raises:
         InputError: there is no such checklist or case, or the model takes no batches.

@@ -15,6 +15,7 @@ from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
     answerers,
     bill,
+    detector_lines,
     example_in,
     expired_waivers,
     explanation,
@@ -116,8 +117,8 @@ class SummarySection:
         if self._verbose:
             self._text(report.usage)
         elif release is not None:
-            models = self._summary.fingerprint.models
-            self._text(*(f"note: {note}" for note in answerers(models, self._summary.cases)))
+            notes = answerers(self._summary.fingerprint.models, self._summary.cases)
+            self._text(*(f"note: {note}" for note in (*detector_lines(self._summary), *notes)))
         self._paths()
         self._text(*report.answered)
         self._verdict()

@@ -29,6 +29,7 @@ from pytest_factorfair.gates import Terms, check, expand, judge, parse, unjudged
 from pytest_factorfair.gates.comparison import boards, changes
 from pytest_factorfair.runs.baseline import Baseline
 from tests.own_benchmark import FOLDER, GREETINGS, HELLO
+from tests.unit.reports.paper_tables.builders import summary
 
 SAMPLING = Sampling("balanced", samples=3, objective=1, seed=0)
 
@@ -310,3 +311,20 @@ def test_a_former_report_of_a_users_benchmark_is_counted_again(hello: Checklist)
     assert old.cases["morning"] == ({"tall": 90, "short": 10}, 105, 5, 0, 0)
     assert old.cases["night"] == ({}, 0, 0, 0, 0)
     assert old.total == old.cases["morning"]
+
+
+def test_scores_of_several_parts_have_a_row_each_in_the_terminal() -> None:
+    """One part of one metric needs no name: the attribute is the row."""
+    scores = [
+        Score("m", "hello", part, None, "size", "tallness", value, 100)
+        for part, value in (("greetings", 0.75), ("farewells", 0.25))
+    ]
+    brief = GREETINGS.brief(summary(scores))
+    assert brief is not None
+    assert [(row.label, row.cells[0][:5]) for row in brief.rows] == [
+        ("greetings size", "0.750"),
+        ("farewells size", "0.250"),
+    ]
+    alone = GREETINGS.brief(summary(scores[:1]))
+    assert alone is not None
+    assert [row.label for row in alone.rows] == ["size"]

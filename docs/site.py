@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 RECIPES = (
     "own_model",
     "wrapped_model",
+    "own_application",
     "own_detector",
     "own_assertion",
     "own_checklist",

@@ -62,7 +62,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
     if judged["failed"]:
         failed = [verdict for verdict in verdicts if verdict.judgement == "failed"]
         counts = f"{judged['failed']} of {gates} failed"
-        advice = " ".join((f"Do not ship it: {_why(failed, 'failed')}", *declined))
+        advice = " ".join((f"Do not ship {_whom(failed, verdicts)}: {_why(failed, 'failed')}", *declined))
         return ReleaseVerdict("FAIL", counts, advice, fails=True, next_step=_next_step(failed), look=look)
     not_passed = [
         f"{judged[name]} {name}" for name in ("inconclusive", "not judged", "waived") if judged[name]
@@ -88,6 +88,12 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
     advice = " ".join((_praise(verdicts, declining, metrics), *declined))
     word: ReleaseWord = "PASS WITH WAIVERS" if judged["waived"] else "PASS"
     return ReleaseVerdict(word, counts, advice, fails=False, look=look)
+
+
+def _whom(failed: Sequence[Verdict], verdicts: Sequence[Verdict]) -> str:
+    """The models that failed, by name if there are others or several."""
+    models = {verdict.model for verdict in verdicts}
+    return listed(list(dict.fromkeys(verdict.model for verdict in failed))) if len(models) > 1 else "it"
 
 
 def _some(cases: Sequence[str]) -> str:

@@ -270,6 +270,17 @@ def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Ve
         ),
         (
             [
+                replace(verdict, model=model)
+                for model, verdict in zip(
+                    ("a", "b", "c"),
+                    _of_cause("", "failed", "passed", "failed", sentence="It errs; the limit is 5."),
+                    strict=True,
+                )
+            ],
+            "Do not ship a and c: it errs. 1 more gate failed.",
+        ),
+        (
+            [
                 replace(verdict, about=f"{kind} about x")
                 for kind, verdict in zip(
                     ("facts", "facts", "judgements", "judgements"),

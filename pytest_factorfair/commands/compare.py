@@ -376,7 +376,7 @@ def _mostly_declined(
 def _successions(
     reports: Sequence[ReadReport], *, first: bool = False, baseline: bool = False
 ) -> Iterator[Succession]:
-    """The steps from each report to the next one with the same model; from a ``baseline`` to any one model.
+    """The steps from each report to the next one with the same model; from a ``baseline`` to another, too.
 
     ``first`` adds the step from the first report to the last.
     """
@@ -393,7 +393,9 @@ def _successions(
         unmatched = set(later.summary.fingerprint.models)
         counts = later.counted.counts(later.asked)
         for former in reversed(formers):
-            matched = unmatched if baseline else unmatched & set(former.summary.fingerprint.models)
+            former_models = set(former.summary.fingerprint.models)
+            alone = baseline and len(unmatched) == len(former_models) == 1
+            matched = unmatched if alone else unmatched & former_models
             unmatched = unmatched - matched
             model_changes = changes(
                 [model_counts for model_counts in counts if model_counts.model in matched],
@@ -401,8 +403,11 @@ def _successions(
             )
             if model_changes:
                 declines = declines_changed(
-                    [score for score in former.summary.scores if baseline or score.model in matched],
+                    [score for score in former.summary.scores if alone or score.model in matched],
                     [score for score in later.summary.scores if score.model in matched],
                     declines=later.summary.fingerprint.declines,
                 )
-                yield Succession(former.name, later.name, model_changes, declines)
+                former_name, later_name = former.name, later.name
+                if alone and former_models != matched:
+                    (former_name,), (later_name,) = former_models, matched
+                yield Succession(former_name, later_name, model_changes, declines)

@@ -50,7 +50,7 @@ def test_a_newcomer_reads_which_model_is_better(
     models = {"former.json": situation.get("former", "sim:ideal"), "later.json": situation["later"]}
     reports = [str(shutil.copy(reported(model, checklist), file)) for file, model in models.items()]
 
-    comparison, entries = compare(reports)
+    comparison, entries = compare(reports, baseline=True)
     sentences = [*headline(comparison)]
     for section in sections(comparison):
         sentences += [line for line in section.lines if line not in (HOW, *comparison.reports)]

@@ -77,7 +77,10 @@ def _table(path: Path) -> bytes:
     table = apart + _template("pyproject.toml")
     table = table.replace(b"\n", b"\r\n") if b"\r\n" in former else table
     try:
-        if "factorfair" in tomllib.loads(former.decode()).get("tool", {}):
+        tools = tomllib.loads(former.decode()).get("tool", {})
+        if not isinstance(tools, dict):
+            raise InputError(f"{SETTINGS}: tool must be a table; left unchanged")
+        if "factorfair" in tools:
             return b""
         tomllib.loads((former + table).decode())
     except ValueError as error:

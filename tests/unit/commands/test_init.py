@@ -99,6 +99,8 @@ def test_existing_settings_are_not_changed(tmp_path: Path, former: bytes) -> Non
     [
         (b"[tool.factorfair]\nseed = 1\n", "[tool.factorfair] already exists; left unchanged"),
         (b"tool.factorfair.seed = 1\n", "[tool.factorfair] already exists; left unchanged"),
+        (b"tool = 3\n", "tool must be a table; left unchanged"),
+        (b"[[tool]]\nname = 'other'\n", "tool must be a table; left unchanged"),
         (b"tool = { ruff = {} }\n", "left unchanged"),
         (b"[tool\n", "left unchanged"),
         (b"a = '\xff'\n", "left unchanged"),

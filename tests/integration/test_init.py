@@ -1,4 +1,4 @@
-"""What ``factorfair init`` prints can be typed as it stands, with the core alone."""
+"""The commands that ``factorfair init`` prints work as printed, without extras."""
 
 from __future__ import annotations
 

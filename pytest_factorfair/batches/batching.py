@@ -20,7 +20,7 @@ from pytest_factorfair.batches.creating import Creator
 from pytest_factorfair.batches.holds import Holds
 from pytest_factorfair.batches.job import Job
 from pytest_factorfair.batches.protocol import BatchLine
-from pytest_factorfair.domain import Query, Request, Stop, plural
+from pytest_factorfair.domain import Query, Request, Stop, dollars, plural
 from pytest_factorfair.errors import (
     TO_DO,
     BudgetError,
@@ -263,7 +263,7 @@ class Batching:
                 file = f"{service.name}/{row.name}"
                 message = f"{questions} are in {file}.jsonl; put the replies into {file}.output.jsonl"
             else:
-                worth = f" (at most ${row.held:,.2f})" if row.held else ""
+                worth = f" (at most {dollars(row.held)})" if row.held else ""
                 message = f"batch {number} of {len(batches)}: {questions} submitted to {service.name}{worth}"
             job.announce(f"factorfair: {message}")
         job.failing_since = None
@@ -302,7 +302,7 @@ class Batching:
         limit, held = self._limits.ceilings.cost or 0.0, self._holds.sum(keys)
         most = f", which may cost ${held / len(keys):,.4f} each" if held else ""
         return BudgetError(
-            f"max-cost ${limit:,.2f} allows a batch of {len(keys):,} of {plural(total, 'question')}{most}"
+            f"max-cost {dollars(limit)} allows a batch of {len(keys):,} of {plural(total, 'question')}{most}"
             f"{TO_DO}lower max_tokens, or raise it"
         )
 

@@ -109,7 +109,7 @@ from pytest_factorfair.domain.summary import (
     differences,
     plan_digest,
 )
-from pytest_factorfair.domain.text import defused, excerpt, listed, plural, titled, utf8, visible
+from pytest_factorfair.domain.text import defused, dollars, excerpt, listed, plural, titled, utf8, visible
 
 __all__ = [
     "ALL",
@@ -205,6 +205,7 @@ __all__ = [
     "asked",
     "defused",
     "differences",
+    "dollars",
     "excerpt",
     "expired",
     "gate_parts",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_factorfair.domain.case import Query
+from pytest_factorfair.domain.text import dollars
 
 Finish = Literal["stop", "length", "filtered", "refusal"]
 
@@ -194,7 +195,7 @@ class Usage:
         """The cost as text."""
         if self.cost is None:
             return "cost unknown"
-        return f"cost {'at most ' if self.estimated else ''}${self.cost:,.2f}"
+        return f"cost {'at most ' if self.estimated else ''}{dollars(self.cost)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import NamedTuple, Self
 
 from pytest_factorfair.domain.exchange import Response, Usage
-from pytest_factorfair.domain.text import plural
+from pytest_factorfair.domain.text import dollars, plural
 
 LOOK = 0.05
 """Seconds after which calls in flight may have left enough of the budget for another one."""
@@ -43,7 +43,7 @@ class Ceilings:
     @property
     def out_of_money(self) -> str:
         """How the reason of a run begins that ends because of its cost."""
-        return f"the budget of ${self.cost or 0.0:,.2f} is used up"
+        return f"the budget of {dollars(self.cost or 0.0)} is used up"
 
     @property
     def out_of_time(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -18,6 +19,12 @@ def plural(number: float, noun: str, nouns: str = "") -> str:
     """Format a count with its noun: ``1 case``, ``10,944 cases``; ``nouns`` is an irregular plural."""
     count = f"{number:,}" if isinstance(number, int) else f"{number:g}"
     return f"{count} {noun if number == 1 else nouns or f'{noun}s'}"
+
+
+def dollars(amount: float) -> str:
+    """Format an amount in USD, with two significant digits of less than a cent: ``$1,234.50``, ``$0.0012``."""
+    decimals = 1 - math.floor(math.log10(amount)) if 0 < amount < 0.01 else 2
+    return f"${amount:,.{decimals}f}"
 
 
 def listed(words: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from pytest_factorfair.domain import (
     Score,
     Summary,
     Verdict,
+    dollars,
     excerpt,
     expired,
     listed,
@@ -306,7 +307,7 @@ def bill(summary: Summary) -> str:
         local_calls = usage.calls - usage.in_shards
         calls = f"{plural(usage.in_shards, 'call')} in {plural(usage.shards, 'shard')}"
         calls += f" and {local_calls:,} here" if local_calls else ""
-    price = "" if usage.cost is None else f" for ${usage.batch_cost:,.2f}"
+    price = "" if usage.cost is None else f" for {dollars(usage.batch_cost)}"
     batched = ""
     if usage.completed:
         read = f"{usage.batched:,} read, {usage.unreadable:,} unreadable"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_factorfair import gates as gating
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Counts, TopicKey
 from pytest_factorfair.config.settings import DEFAULT_REPORT
-from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, plural, together
+from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, dollars, plural, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.levels import levels
 from pytest_factorfair.runs.ledger import ended
@@ -228,7 +228,7 @@ class Looks:
             return obstacle
         further_answers = sum(len(extension.queries) for extension in to_ask)
         if self._run.settings.reuse != "only" and (cost := self._cost(to_ask)) != 0:
-            price = "" if cost is None else f" (at most ${cost:,.2f})"
+            price = "" if cost is None else f" (at most {dollars(cost)})"
             self._progress.announce(
                 f"factorfair: {look}: {cause}, asking {plural(further_answers, 'more answer')}{price}"
             )

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import ReportedOutcome, Usage, asked, excerpt, plural
+from pytest_factorfair.domain import ReportedOutcome, Usage, asked, dollars, excerpt, plural
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record
@@ -72,7 +72,7 @@ class Progress:
             parts.append(f"{self.filtered:,} filtered")
         if self.unparsed:
             parts.append(f"{self.unparsed:,} unparsed")
-        parts.append("cost unknown" if self.cost is None else f"${self.cost:,.2f}")
+        parts.append("cost unknown" if self.cost is None else dollars(self.cost))
         if rate > 0:
             minutes, seconds = divmod(round(max(self.total - self.answers, 0) / rate), 60)
             hours, minutes = divmod(minutes, 60)

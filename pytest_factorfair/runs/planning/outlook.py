@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair.benchmarks import benchmark_of
-from pytest_factorfair.domain import AnswerMode, expired, listed, plural
+from pytest_factorfair.domain import AnswerMode, dollars, expired, listed, plural
 from pytest_factorfair.models.protocol import stored_name
 from pytest_factorfair.redaction import redacted
 
@@ -162,23 +162,23 @@ class Outlook:
         if not (ceilings.any and self.calls):
             return
         per_minute = ceilings.rpm or inf
-        needs: Mapping[str, tuple[float | None, float | None, float | None, str]] = {
-            "max-cost": (ceilings.cost, self.cost, self.most.cost, "${:,.2f}"),
-            "max-calls": (ceilings.calls, self.calls, self.most.calls, "{:,} calls"),
+        needs: Mapping[str, tuple[float | None, float | None, float | None, Callable[[float], str]]] = {
+            "max-cost": (ceilings.cost, self.cost, self.most.cost, dollars),
+            "max-calls": (ceilings.calls, self.calls, self.most.calls, "{:,} calls".format),
             "max-minutes": (
                 ceilings.minutes,
                 self.calls / per_minute,
                 self.most.calls / per_minute,
-                "{:,.0f} minutes",
+                "{:,.0f} minutes".format,
             ),
         }
         for option, (limit, first_look, most, form) in needs.items():
             if limit is None or first_look is None or most is None or most <= limit:
                 continue
-            need = f"may need {form.format(most)}{IF_UNDECIDED}"
+            need = f"may need {form(most)}{IF_UNDECIDED}"
             if first_look > limit:
-                need = f"needs about {form.format(first_look)}"
-            where, end = settings.where(option), form.format(limit)
+                need = f"needs about {form(first_look)}"
+            where, end = settings.where(option), form(limit)
             yield f"{where}: the run {need}; at {end} it ends without a verdict"
 
     @property
@@ -226,7 +226,7 @@ class Outlook:
     @property
     def size(self) -> tuple[str, ...]:
         """Cases, answers, calls and their cost; then a note for each limit that is too low for them."""
-        cost = "unknown" if self.cost is None else f"${self.cost:,.2f}"
+        cost = "unknown" if self.cost is None else dollars(self.cost)
         unit = "answer" if self.run.modality == "text" else "picture"
         cases = plural(len(self.run.to_ask), "case")
         if self.run.selected is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from pytest_factorfair.benchmarks import cases, queries
 from pytest_factorfair.benchmarks.combined import by_benchmark, selected
 from pytest_factorfair.benchmarks.measurement import CORRECTED, detectable_distance
-from pytest_factorfair.domain import AnswerMode, listed, plural
+from pytest_factorfair.domain import AnswerMode, dollars, listed, plural
 from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.models import prices
 from pytest_factorfair.models.protocol import stored_name
@@ -63,10 +63,6 @@ class FirstLook(NamedTuple):
         )
 
 
-def _dollars(cost: float | None) -> str:
-    return "" if cost is None else f"${cost:,.2f}"
-
-
 class Plan:
     """The calls, cost and power of a run; ``written`` says where the plan was locked, if it was."""
 
@@ -105,7 +101,7 @@ class Plan:
             price = self._run.looking.price
             cost = "unknown"
             if price is not None and not price.by_tokens:
-                cost = f"at most ${price.total(most.answers, 0, 0):,.2f}"
+                cost = f"at most {dollars(price.total(most.answers, 0, 0))}"
             yield f"calls of the detector: at most {most.answers:,}, cost {cost}"
         upper_limit = f", at most {most.calls:,}{IF_UNDECIDED}" if most.calls > plan.calls else ""
         planned = plural(plan.planned, "answer") + (
@@ -118,7 +114,7 @@ class Plan:
         unkept = " (for which the run needs the price)" if preflight.unpriced(self._run) else ""
         limits = [
             *([plural(ceilings.calls, "call")] if ceilings.calls is not None else ()),
-            *([f"${ceilings.cost:,.2f}{unkept}"] if ceilings.cost is not None else ()),
+            *([f"{dollars(ceilings.cost)}{unkept}"] if ceilings.cost is not None else ()),
             *([plural(ceilings.minutes, "minute")] if ceilings.minutes is not None else ()),
             *([f"{plural(ceilings.rpm, 'call')} per minute"] if ceilings.rpm is not None else ()),
         ]
@@ -134,10 +130,10 @@ class Plan:
         cost, most = self._outlook.cost, self._outlook.most
         asked_prices = {spec: self._run.price(model) for spec, model in self._run.models.items()}
         if cost is not None and most.cost is not None:
-            upper_limit = f", at most ${most.cost:,.2f}{IF_UNDECIDED}" if most.cost > cost else ""
+            upper_limit = f", at most {dollars(most.cost)}{IF_UNDECIDED}" if most.cost > cost else ""
             lists = dict.fromkeys(price.source for price in asked_prices.values() if price and price.source)
             by_list = f" (prices of {listed(tuple(lists))})" if lists else ""
-            return f"about ${cost:,.2f}{upper_limit}{by_list}"
+            return f"about {dollars(cost)}{upper_limit}{by_list}"
         unpriced = [spec for spec, price in asked_prices.items() if price is None]
         if not unpriced:
             return "unknown, because it depends on the tokens of a picture"
@@ -191,8 +187,8 @@ class Plan:
             "calls": [f"{look.calls:,}" for look in looks],
             "tokens in": [f"{look.tokens_in:,}" for look in looks],
             "tokens out": [f"{look.tokens_out:,}" for look in looks],
-            "cost": [_dollars(look.cost) for look in looks],
-            "in batches": [_dollars(look.batch_cost) for look in looks],
+            "cost": ["" if look.cost is None else dollars(look.cost) for look in looks],
+            "in batches": ["" if look.batch_cost is None else dollars(look.batch_cost) for look in looks],
         }
         shown = [(name, *cells) for name, cells in columns.items() if all(cells)]
         widths = [max(map(len, column)) for column in shown]

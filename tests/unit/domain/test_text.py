@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_factorfair.domain import excerpt, plural, titled
+from pytest_factorfair.domain import dollars, excerpt, plural, titled
 
 CHECKLISTS = Path(__file__).parents[3] / "checklists"
 
@@ -25,6 +25,14 @@ CHECKLISTS = Path(__file__).parents[3] / "checklists"
 )
 def test_a_count_agrees_with_its_noun(count: float, expected: str) -> None:
     assert plural(count, "case") == expected
+
+
+@pytest.mark.parametrize(
+    ("amount", "expected"),
+    [(0, "$0.00"), (0.01, "$0.01"), (0.001, "$0.0010"), (0.000_012_34, "$0.000012"), (1_234.5, "$1,234.50")],
+)
+def test_an_amount_below_a_cent_has_two_significant_digits(amount: float, expected: str) -> None:
+    assert dollars(amount) == expected
 
 
 def test_an_irregular_plural() -> None:

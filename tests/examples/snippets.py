@@ -35,7 +35,7 @@ class Command(NamedTuple):
 
 
 def written(page: Path) -> str:
-    """What somebody has written of a page, without the tables and the reference that a script makes."""
+    """The text of a page without its generated parts."""
     return _GENERATED.sub("", page.read_text(encoding="utf-8"))
 
 

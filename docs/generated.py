@@ -218,12 +218,12 @@ def reference(path: str, *members: str) -> str:
     """The signature and docstring of an object and of its public members; of a module, only its members."""
     documented = _package()[path.removeprefix("pytest_factorfair.")]
     if not documented.is_module:
-        return "\n\n".join(_documented(path, documented, "###"))
+        return "\n\n".join(_documented(path, documented, documented.name))
     names = members or [
         name for name, member in documented.members.items() if _is_public(member) and not member.is_alias
     ]
     prefix = "" if ".plugin." in path else f"{path}."  # hooks and fixtures are not imported
-    parts = (_documented(f"{prefix}{name}", documented[name], "###") for name in names)
+    parts = (_documented(f"{prefix}{name}", documented[name], name) for name in names)
     return "\n\n".join(line for part in parts for line in part)
 
 
@@ -241,16 +241,22 @@ def _is_public(member: griffe.Object | griffe.Alias) -> bool:
     return not member.name.startswith("_") and member.has_docstring
 
 
-def _documented(path: str, member: griffe.Object | griffe.Alias, heading: str) -> Iterator[str]:
-    """A heading, the signature and the docstring; then, of a class, the same of its members."""
+def _documented(
+    path: str, member: griffe.Object | griffe.Alias, title: str, *, level: int = 3
+) -> Iterator[str]:
+    """A heading, the signature and the docstring; then, of a class, the same of its members.
+
+    The titles of members begin with the class, so that links to headings are unambiguous.
+    """
     target = member.final_target if isinstance(member, griffe.Alias) else member
-    yield f"{heading} `{target.name}`"
+    yield f"{'#' * level} `{title}`"
     yield f"```text\n{_signature(path, target)}\n```"
     yield from _docstring(target)
     if isinstance(target, griffe.Class):
         for name, part in target.members.items():
             if _is_public(part) and not part.is_alias:
-                yield from _documented(f"{target.name}.{name}", part, f"{heading}#")
+                qualified = f"{target.name}.{name}"
+                yield from _documented(qualified, part, qualified, level=level + 1)
 
 
 def _signature(path: str, target: griffe.Object) -> str:

@@ -35,6 +35,14 @@ def test_every_file_that_is_linked_exists(page: Path) -> None:
     assert not lost
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_two_headings_are_equal(page: Path) -> None:
+    """They are the targets of links."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    assert sorted(set(headings)) == sorted(headings)
+
+
 @pytest.mark.parametrize("page", [*DOCS, *RECIPES], ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_is_of_a_kind_that_is_tried(page: Path) -> None:
     assert {block.language for block in snippets(page)} <= DO.keys()

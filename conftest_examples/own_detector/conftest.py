@@ -77,7 +77,8 @@ class GearDetector:
         for attribute in attributes:
             name, share = attribute.name, dict.fromkeys(attribute.groups, 0.0)
             for group, probability in zip(_groups(attribute), probabilities[name], strict=True):
-                share[group] += float(probability)
+                if group:
+                    share[group] += float(probability)
             groups[name] = max(share, key=share.__getitem__)
             confidence[name] = share[groups[name]]
             shares[name] = share
@@ -85,7 +86,7 @@ class GearDetector:
 
 
 def _groups(attribute: Attribute) -> list[str]:
-    """The checklist's group for each class of GEAR, in order."""
+    """The checklist's group for each class of GEAR, in order; "" if it has none."""
     classes = GROUPS.get(attribute.name, {})
     return [
         next((group for group in classes[label] if group in attribute.groups), "")

@@ -60,7 +60,7 @@ def _options(rows: Iterable[RunOption]) -> str:
 
 
 def _marked(text: str) -> str:
-    """Words whose backticks are markup."""
+    """Text whose backticks, and no other signs, are markup."""
     return _words(text).replace(r"\`", "`")
 
 
@@ -210,7 +210,7 @@ def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[s
 
 
 def _words(text: object) -> str:
-    """Text inside Markdown: its signs are no markup."""
+    """Text with the signs of Markdown escaped."""
     return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", " ".join(str(text).split()))
 
 

@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> None:
     checklists = load(settings)
     modality = checklists[0].modality
     if modality == "image" and arguments.format == BATCH:
-        raise InputError("--format batch: batches answer with text, not with pictures; take text or jsonl")
+        raise InputError("--format batch: batches answer with text, not with pictures; use text or jsonl")
     sampling = settings.sampling.of(modality)
     cases = [(checklist, case) for checklist in checklists for case in benchmarks.cases(checklist, sampling)]
     selected = _selected(arguments.words, cases)
@@ -160,10 +160,10 @@ def _show(case: str, queries: Sequence[Query], files: Sequence[str], most: int) 
 def _request(
     arguments: argparse.Namespace, settings: Settings, checklists: tuple[Checklist, ...]
 ) -> Callable[[str, Query], str]:
-    """What makes the line of a query, by its id: the request that a run would send to the model.
+    """A function from an id and a query to the line of a batch: the request that a run would send.
 
     Raises:
-        InputError: no model is named, or it is no service.
+        InputError: no model is named, or it is not a service with batches.
     """
     from pytest_factorfair import models
     from pytest_factorfair.domain import Request
@@ -181,7 +181,7 @@ def _request(
     )
     body = getattr(model, "body", None)
     if body is None:
-        raise InputError(f"--model {arguments.model}: it is no service with batches; take --format jsonl")
+        raise InputError(f"--model {arguments.model}: not a service with batches; use --format jsonl")
     wing = Wing.OPENAI_BATCHES.enter()
 
     def line(custom_id: str, query: Query) -> str:

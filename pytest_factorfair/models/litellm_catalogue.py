@@ -242,7 +242,7 @@ def _by_tokens(data: Mapping[str, Any], token_in: str, token_out: str) -> Price 
 
 
 def _source(data: Mapping[str, Any]) -> str:
-    """Whose price an entry has, in a word or two."""
+    """The list of an entry: "litellm", or the date of the shipped one."""
     return str(data.get("listed", "litellm"))
 
 

@@ -65,7 +65,7 @@ SCHEMES: Mapping[str, Scheme] = {
         replicable=True,
     ),
     "endpoint": Scheme(
-        "an application of one's own behind an HTTP address",
+        "your own application behind an HTTP address",
         "endpoint:http://localhost:8000/chat",
         text="models.endpoint",
     ),

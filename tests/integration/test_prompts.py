@@ -116,7 +116,7 @@ def test_the_prompts_of_every_benchmark(capsys: pytest.CaptureFixture[str]) -> N
         (("--format", "batch"), "--format batch: name the model with --model, such as openai/gpt-4o"),
         (
             ("--format", "batch", "--model", "sim:ideal"),
-            "--model sim:ideal: it is no service with batches; take --format jsonl",
+            "--model sim:ideal: not a service with batches; use --format jsonl",
         ),
         (("--samples", "x"), "--samples: expected N, objective=N"),
         (("--preset", "smok"), "factorfair prompts: --preset: unknown value 'smok'; did you mean 'smoke'?"),

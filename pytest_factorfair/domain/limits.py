@@ -12,12 +12,11 @@ from functools import reduce
 from typing import NamedTuple, Self
 
 from pytest_factorfair.domain.exchange import Response, Usage
-from pytest_factorfair.domain.text import dollars, plural
+from pytest_factorfair.domain.text import CENT, dollars, plural
 
 LOOK = 0.05
 """Seconds after which calls in flight may have left enough of the budget for another one."""
 
-CENT = 0.01
 ROUNDING = 1.000001
 
 

@@ -21,9 +21,13 @@ def plural(number: float, noun: str, nouns: str = "") -> str:
     return f"{count} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
+CENT = 0.01
+"""USD."""
+
+
 def dollars(amount: float) -> str:
-    """Format an amount in USD, with two significant digits of less than a cent: ``$1,234.50``, ``$0.0012``."""
-    decimals = 1 - math.floor(math.log10(amount)) if 0 < amount < 0.01 else 2
+    """Format an amount in USD: ``$1,234.50``; of less than a cent, two significant digits: ``$0.0012``."""
+    decimals = 1 - math.floor(math.log10(amount)) if 0 < amount < CENT else 2
     return f"${amount:,.{decimals}f}"
 
 

@@ -79,7 +79,11 @@ def _replies(
             continue
         calls = _calls(entry)
         resps = entry.fields["resps"]
-        if not isinstance(resps, list) or len(resps) != len(calls) or not all(resps):
+        if not (
+            isinstance(resps, list)
+            and len(resps) == len(calls)
+            and all(isinstance(responses, list) and responses for responses in resps)
+        ):
             raise InputError(f"{entry.where}: it has not as many responses as requests")
         if _is_scored(resps[0][0]):
             yield _scored(entry, calls, resps, model, {**settings, **system_settings})
@@ -172,4 +176,6 @@ def _item(entry: Entry, *, scored: list[str] | None = None, prompt: str = "") ->
         return item_in(document, name)
     worded = isinstance(document.get("question"), str)
     asked = document if worded else {**document, "question": prompt}
-    return item_in(asked, name, options=scored, target=entry.fields.get("target"))
+    target = entry.fields.get("target")
+    index = int(target) if isinstance(target, str) and re.fullmatch(r"\d{1,3}", target) else target
+    return item_in(asked, name, options=scored, target=index)

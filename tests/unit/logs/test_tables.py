@@ -174,6 +174,12 @@ def test_wrong_content(tmp_path: Path, content: bytes, problem: str) -> None:
     assert complaint(file) == f"{file}:{problem}"
 
 
+@pytest.mark.parametrize("responses", [7, [7], ["A"], [{}], [[]]])
+def test_samples_without_lists_of_responses(file: Path, responses: object) -> None:
+    written(file, {"doc_id": 0, "doc": {}, "arguments": [["Who?", {}]], "resps": responses})
+    assert complaint(file) == f"{file}:1: it has not as many responses as requests"
+
+
 def test_archives_that_are_no_logs(tmp_path: Path) -> None:
     file = tmp_path / "log.zip"
     with zipfile.ZipFile(file, "w") as archive:

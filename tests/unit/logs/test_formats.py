@@ -209,7 +209,7 @@ def test_right_answers_of_helm_and_lm_evaluation_harness_that_are_numbers(tmp_pa
     ]
     file = tmp_path / "log.json"
     file.write_text(json.dumps(state))
-    assert [reply.item.targets for reply in replies(open_log(file)) if reply.item][0] == ("B",)
+    assert next(reply.item.targets for reply in replies(open_log(file)) if reply.item) == ("B",)
     (sample, *_) = json_lines(SCORED)
     for option, call in zip("321045", sample["arguments"].values(), strict=False):
         call["arg_1"] = f" {option}"

@@ -78,7 +78,7 @@ def _calls(source: Source) -> Iterator[LoggedReply]:
 
 
 def _request(fields: Fields) -> Fields | None:
-    """What asks in an object: the object itself, or the part of it with messages."""
+    """The request in an object: the object itself, or the part of it with messages."""
     nested = [fields.get(name) for name in _REQUESTS]
     deeper = [part.get("body") for part in nested if isinstance(part, Mapping)]
     for part in (fields, *nested, *deeper):
@@ -88,7 +88,7 @@ def _request(fields: Fields) -> Fields | None:
 
 
 def _response(fields: Fields) -> object:
-    """What replies in an object: the part of it that is a completion, an error or a text."""
+    """The response in an object: the part of it that is a completion, an error or a text."""
     if "choices" in fields:
         return fields
     part = next((fields[name] for name in _RESPONSES if fields.get(name) is not None), None)
@@ -135,7 +135,7 @@ def _answered(response: object, where: str) -> LoggedReply:
     """The reply without its prompt.
 
     Raises:
-        InputError: it is a picture, or nothing that is known.
+        InputError: it is a picture, or of an unknown form.
     """
     if isinstance(response, str):
         return LoggedReply("", plain(response, where), where)
@@ -153,7 +153,7 @@ def _answered(response: object, where: str) -> LoggedReply:
         raise InputError(f"{where}: its response is a picture or an embedding; only text is judged")
     error = response.get("error") or response.get("type")
     if not error:
-        raise InputError(f"{where}: its response is no chat completion: {fit(json.dumps(response))}")
+        raise InputError(f"{where}: its response is not a chat completion: {fit(json.dumps(response))}")
     if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):  # Anthropic's
         response = error
     message = complaint_in(response).message or (error if isinstance(error, str) else json.dumps(error))

@@ -62,7 +62,7 @@ def _results(samples: Path) -> tuple[Path | None, Mapping[str, Any]]:
         try:
             results = json.load(file)
         except (ValueError, RecursionError):
-            raise InputError(f"{path}: it is no JSON: restore it, or take it away") from None
+            raise InputError(f"{path}: it is not JSON: restore it, or remove it") from None
     return path, results if isinstance(results, Mapping) else {}
 
 
@@ -84,7 +84,7 @@ def _replies(
             and len(resps) == len(calls)
             and all(isinstance(responses, list) and responses for responses in resps)
         ):
-            raise InputError(f"{entry.where}: it has not as many responses as requests")
+            raise InputError(f"{entry.where}: it has more or fewer responses than requests")
         if _is_scored(resps[0][0]):
             yield _scored(entry, calls, resps, model, {**settings, **system_settings})
             continue
@@ -147,7 +147,7 @@ def _scored(
     item = _item(entry, scored=options, prompt=prompts[0])
     if any(former != latter for former, latter in pairwise(prompts)) or item is None:
         raise InputError(
-            f"{entry.where}: it scores {len(options)} texts that are no options of one question; "
+            f"{entry.where}: it scores {len(options)} texts that are not the options of one question; "
             "only questions with options, and generated replies, can be judged"
         )
     best = max(range(len(scores)), key=scores.__getitem__)

@@ -134,7 +134,7 @@ class Endpoint:
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise foreign(f"{self._name}: '{'.'.join(self._path)}' is no text: the reply says {fit(text)}")
+            raise foreign(f"{self._name}: '{'.'.join(self._path)}' is not a text: the reply says {fit(text)}")
         return value
 
 

@@ -95,7 +95,7 @@ def test_noise_is_no_change(tasteful: Project) -> None:
 
 @pytest.mark.parametrize(("lost", "judgement"), [("0.01", "passed"), ("0.2", "not judged")])
 def test_lost_answers_are_counted(tasteful: Project, lost: str, judgement: str) -> None:
-    """Of a few the verdict tells; of more than a twentieth there is no verdict. Cases without answers fail."""
+    """The verdict mentions a few; above a twentieth there is no verdict. Cases without answers fail."""
     run(tasteful)
     result = run(tasteful, LOST=lost)
     assert result.ret == 1

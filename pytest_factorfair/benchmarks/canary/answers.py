@@ -28,14 +28,14 @@ from pytest_factorfair.statistics.differing import (
 from pytest_factorfair.statistics.estimate import Estimate
 
 ONE_SIDED = 0.8
-"""A model that gives one answer to more of the questions hardly reads them: another may do so, too."""
+"""The largest share of one answer. A model above it hardly reads the questions: a change would not show."""
 
 ERROR = "error"
-"""Stands for a reply that never came, which is no answer."""
+"""Stands for a reply that never came; unlike a refusal, it is not an answer."""
 
 
 class AnswersMetric(Metric):
-    """The answers of a model, of which its runs' checklists and models are the words."""
+    """The metric of the canary, of which gates select scores by model and by checklist."""
 
     def measurements(
         self, selection: SelectedCounts[CanaryAnswers], estimation: Estimation
@@ -92,10 +92,10 @@ class CanaryAnswers:
     @property
     def one_sided(self) -> str:
         """Why its answers could not show that the model has changed; empty if they could."""
-        together = sum(self.counts.values(), Counter[str]())
-        for answer, count in together.most_common(1):
-            if count > ONE_SIDED * together.total():
-                return f"{count:,} of {together.total():,} answers are {answer}: a change would not show"
+        answers = sum(self.counts.values(), Counter[str]())
+        for answer, count in answers.most_common(1):
+            if count > ONE_SIDED * answers.total():
+                return f"{count:,} of {answers.total():,} answers are {answer}: a change would not show"
         return ""
 
 

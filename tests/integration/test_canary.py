@@ -65,6 +65,7 @@ def test_the_first_run_writes_the_baseline_and_says_so(tasteful: Project) -> Non
     sentence = r"Answers differ from \d{4}-\d\d-\d\d in 0 of 96 questions; by chance at most 0\."
     assert re.search(rf"passed regression\(answers\): {sentence}", printed)
     assert "release: PASS" in printed
+    assert "Ship it, as far as these gates go: it still answers as in the baseline." in printed
 
 
 def test_a_changed_model_fails(tasteful: Project) -> None:

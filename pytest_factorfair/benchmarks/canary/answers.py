@@ -55,6 +55,7 @@ ANSWERS = AnswersMetric(
     question="does it still answer as in the baseline?",
     better="lower",
     reading="the share of questions to which all answers of the run are the same",
+    unchanged="still answers as in the baseline",
     level=0.025,
     watched=False,
 )

@@ -52,7 +52,7 @@ def build(spec: ModelSpec) -> Model:
     where = f"model '{spec.text}': argument 'body'"
     try:
         body = json.loads(asked.body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is not JSON: {error}; write it like {EndpointArguments().body}") from None
     if not any(PROMPT in text for text in _texts(body)):
         raise InputError(f"{where} has no text with {PROMPT}; write it like {EndpointArguments().body}")

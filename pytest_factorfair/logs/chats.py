@@ -74,7 +74,8 @@ def _calls(source: Source) -> Iterator[LoggedReply]:
         request = _request(entry.fields)
         if request is None:
             raise InputError(f"{entry.where}: expected a call, with messages")
-        yield _reply(entry.where, request, _response(entry.fields), entry.fields)
+        for response in _by_choice(_response(entry.fields)):
+            yield _reply(entry.where, request, response, entry.fields)
 
 
 def _request(fields: Fields) -> Fields | None:
@@ -89,12 +90,24 @@ def _request(fields: Fields) -> Fields | None:
 
 def _response(fields: Fields) -> object:
     """The response in an object: the part of it that is a completion, an error or a text."""
-    if "choices" in fields:
-        return fields
+    choices = fields.get("choices")
+    if isinstance(choices, list) and all(isinstance(choice, Mapping) for choice in choices):
+        return fields  # a completion; texts would be the options of a question
     part = next((fields[name] for name in _RESPONSES if fields.get(name) is not None), None)
     if isinstance(part, Mapping) and isinstance(part.get("body"), Mapping):
         return part["body"]
     return fields if part is None and fields.get("error") else part
+
+
+def _by_choice(response: object) -> list[object]:
+    """The response; one per choice if ``n`` were asked for, of which the first has the tokens of all."""
+    choices = response.get("choices") if isinstance(response, Mapping) else None
+    if not isinstance(response, Mapping) or not isinstance(choices, list) or len(choices) <= 1:
+        return [response]
+    first, *others = choices
+    return [{**response, "choices": [first]}] + [
+        {**response, "choices": [choice], "usage": None} for choice in others
+    ]
 
 
 def _reply(where: str, request: Fields, response: object, fields: Fields) -> LoggedReply:
@@ -241,7 +254,8 @@ def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:
             request = sent.get("body", sent.get("params"))
             if not isinstance(request, dict):
                 raise InputError(f"{by_id[request_id].where}: expected a request, with body or params")
-            yield _reply(entry.where, request, _response(entry.fields), entry.fields)
+            for response in _by_choice(_response(entry.fields)):
+                yield _reply(entry.where, request, response, entry.fields)
 
 
 def _requests_beside(source: Source) -> Path:

@@ -194,6 +194,7 @@ def test_right_answers_that_are_numbers(tmp_path: Path, target: object, letters:
     file = tmp_path / "log.jsonl"
     file.write_text(json.dumps(line))
     (reply,) = replies(open_log(file))
+    assert (reply.text, reply.error) == ("A", "")  # `choices` are no choices of a completion
     assert reply.item is not None
     assert "".join(reply.item.targets) == letters
 
@@ -311,6 +312,25 @@ def test_shapes_of_chat_logs(tmp_path: Path, line: dict[str, Any], form: str) ->
         assert (reply.answered_by, reply.tokens_in, reply.finish) in (
             ("m-2026", 5, "length"), ("claude-x-1", 5, "length"),
         )  # fmt: skip
+
+
+def test_every_choice_is_a_reply(tmp_path: Path) -> None:
+    """A request for ``n`` choices has so many replies, and its tokens count once."""
+    choices = [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"} for text in "AB"]
+    completion = {**COMPLETION, "choices": choices}
+    chats = tmp_path / "log.jsonl"
+    chats.write_text(json.dumps({"messages": ASKED, "response": completion}))
+    batch = results(
+        tmp_path,
+        [{"custom_id": "a", "body": {"messages": ASKED}}],
+        {"custom_id": "a", "response": {"status_code": 200, "body": completion}},
+    )
+    for file in (chats, batch):
+        logged = replies(open_log(file))
+        assert [(reply.prompt, reply.text) for reply in logged] == [("Who?", "A"), ("Who?", "B")]
+        assert logged[0].tokens_in == 5
+        assert not logged[1].tokens_in
+        assert not logged[1].tokens_out
 
 
 def results(folder: Path, requests: Iterable[object], *lines: object, name: str = "sent.jsonl") -> Path:

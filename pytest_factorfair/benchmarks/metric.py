@@ -61,9 +61,10 @@ class Metric:
     100 times the value. ``past`` is a clause about a former value; it is empty where other metrics make a
     sentence about the change superfluous. ``virtue`` says what a model with a good value does, ``ahead``
     what the better of two models does, followed by *than*. ``asks`` is what a run must ask to measure the
-    metric, unless every run of the benchmark does. ``reading`` explains its scale. ``changes`` is whether
-    its difference between two runs, or two models, can be estimated; reports list changes between runs of
-    ``watched`` metrics. ``level`` is the chance that a metric fails a model at its limits, if its value is
+    metric, unless every run of the benchmark does. ``reading`` explains its scale. ``unchanged`` says what a
+    model did that passes a gate on its ``regression``. ``changes`` is whether its difference between two
+    runs, or two models, can be estimated; reports list changes between runs of ``watched`` metrics. ``level``
+    is the chance that a metric fails a model at its limits, if its value is
     the result of a test, which has no bounds and decides whatever is missing; 0 for other metrics.
     ``filters`` are the kinds of words that select among its scores, None for all kinds of the benchmark: a
     gate with a word of another kind selects none of them. ``variants`` are the metrics under whose names
@@ -86,6 +87,7 @@ class Metric:
     ahead: str = ""
     reading: str = ""
     asks: str = ""
+    unchanged: str = "got no worse since the former run"
     changes: bool = True
     watched: bool = True
     level: float = 0.0

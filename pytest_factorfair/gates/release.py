@@ -185,8 +185,7 @@ def _praise(
         and (not silent or (gate.comparison == ">=" and FACTS in verdict.words))
     )
     did = [virtue for virtue in virtues if virtue]
-    if any(gate.regression for _, gate in passed):
-        did.append("got no worse since the former run")
+    did += dict.fromkeys(metrics[gate.metric].unchanged for _, gate in passed if gate.regression)
     total = [f"passes {plural(len(passed), 'gate')} in all"] if len(did) > MOST_VIRTUES else []
     why = f": it {listed([*did[:MOST_VIRTUES], *total])}" if did else ""
     waived = [verdict.subject for verdict in verdicts if verdict.judgement == "waived"]

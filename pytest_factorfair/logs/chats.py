@@ -74,11 +74,12 @@ def _calls(source: Source) -> Iterator[LoggedReply]:
         request = _request(entry.fields)
         if request is None:
             raise InputError(f"{entry.where}: expected a call, with messages")
-        yield _reply(entry.where, request, _response(entry.fields), entry.fields)
+        for response in _by_choice(_response(entry.fields)):
+            yield _reply(entry.where, request, response, entry.fields)
 
 
 def _request(fields: Fields) -> Fields | None:
-    """What asks in an object: the object itself, or the part of it with messages."""
+    """The request in an object: the object itself, or the part of it with messages."""
     nested = [fields.get(name) for name in _REQUESTS]
     deeper = [part.get("body") for part in nested if isinstance(part, Mapping)]
     for part in (fields, *nested, *deeper):
@@ -88,13 +89,25 @@ def _request(fields: Fields) -> Fields | None:
 
 
 def _response(fields: Fields) -> object:
-    """What replies in an object: the part of it that is a completion, an error or a text."""
-    if "choices" in fields:
-        return fields
+    """The response in an object: the part of it that is a completion, an error or a text."""
+    choices = fields.get("choices")
+    if isinstance(choices, list) and all(isinstance(choice, Mapping) for choice in choices):
+        return fields  # a completion; texts would be the options of a question
     part = next((fields[name] for name in _RESPONSES if fields.get(name) is not None), None)
     if isinstance(part, Mapping) and isinstance(part.get("body"), Mapping):
         return part["body"]
     return fields if part is None and fields.get("error") else part
+
+
+def _by_choice(response: object) -> list[object]:
+    """The response; one per choice if ``n`` were asked for, of which the first has the tokens of all."""
+    choices = response.get("choices") if isinstance(response, Mapping) else None
+    if not isinstance(response, Mapping) or not isinstance(choices, list) or len(choices) <= 1:
+        return [response]
+    first, *others = choices
+    return [{**response, "choices": [first]}] + [
+        {**response, "choices": [choice], "usage": None} for choice in others
+    ]
 
 
 def _reply(where: str, request: Fields, response: object, fields: Fields) -> LoggedReply:
@@ -135,7 +148,7 @@ def _answered(response: object, where: str) -> LoggedReply:
     """The reply without its prompt.
 
     Raises:
-        InputError: it is a picture, or nothing that is known.
+        InputError: it is a picture, or of an unknown form.
     """
     if isinstance(response, str):
         return LoggedReply("", plain(response, where), where)
@@ -153,7 +166,7 @@ def _answered(response: object, where: str) -> LoggedReply:
         raise InputError(f"{where}: its response is a picture or an embedding; only text is judged")
     error = response.get("error") or response.get("type")
     if not error:
-        raise InputError(f"{where}: its response is no chat completion: {fit(json.dumps(response))}")
+        raise InputError(f"{where}: its response is not a chat completion: {fit(json.dumps(response))}")
     if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):  # Anthropic's
         response = error
     message = complaint_in(response).message or (error if isinstance(error, str) else json.dumps(error))
@@ -241,7 +254,8 @@ def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:
             request = sent.get("body", sent.get("params"))
             if not isinstance(request, dict):
                 raise InputError(f"{by_id[request_id].where}: expected a request, with body or params")
-            yield _reply(entry.where, request, _response(entry.fields), entry.fields)
+            for response in _by_choice(_response(entry.fields)):
+                yield _reply(entry.where, request, response, entry.fields)
 
 
 def _requests_beside(source: Source) -> Path:

@@ -39,26 +39,26 @@ DOCUMENTS: Mapping[frozenset[str], Callable[[Source], Log]] = {
     promptfoo.DOCUMENT: promptfoo.open_results,
     helm.KEYS: helm.open_state,
 }
-"""What opens a single JSON document, by its first keys."""
+"""The functions that open a single JSON document, by its first keys."""
 
 OBJECTS: Mapping[frozenset[str], Callable[[Source], Log]] = {
     lm_eval.KEYS: lm_eval.open_samples,
     promptfoo.LINES: promptfoo.open_results,
 }
-"""What opens JSON lines or an array, by keys of their objects."""
+"""The functions that open JSON lines or an array, by keys of their objects."""
 
 
 def open_log(path: Path, arguments: LogArguments | None = None) -> Log:
     """Open a log for reading.
 
     Raises:
-        InputError: the file cannot be read, or nothing is known that writes such files.
+        InputError: the file cannot be read, or its format is unknown.
         MissingExtraError: its format needs an optional dependency that is not installed.
     """
     source, arguments = Source.of(path), arguments or LogArguments()
     is_result = source.shape in ("lines", "array") and chats.is_result(source.first)
     if arguments.requests and not is_result:
-        raise InputError(f"{path}: argument 'requests' is for the results of a batch, and these are none")
+        raise InputError(f"{path}: argument 'requests' is only for the results of a batch")
     document = _document(source)
     if document is None and arguments.columns:
         return tables.open_table(source, arguments.columns)

@@ -8,7 +8,6 @@ from typing import Any
 
 from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.logs.items import targets_of
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
 from pytest_factorfair.logs.messages import Conversation, asked_in, plain, settings_in
 from pytest_factorfair.logs.reading import Source, elements, sha256
@@ -90,16 +89,19 @@ def _item(fields: Mapping[str, Any]) -> LoggedItem | None:
         return None
     context, divider, question = text.rpartition("\nQuestion: ")  # as HELM joins a passage and a question
     references = instance.get("references")
-    right = [
-        reference["output"]["text"]
+    right = {
+        utf8(str(output.get("text")))
         for reference in (references if isinstance(references, list) else [])
-        if isinstance(reference, Mapping) and CORRECT in reference.get("tags", ())
-    ]
+        if isinstance(reference, Mapping)
+        and isinstance(tags := reference.get("tags"), list)
+        and CORRECT in tags
+        and isinstance(output := reference.get("output"), Mapping)
+    }
     options = tuple((str(letter), utf8(str(option))) for letter, option in letters.items())
     return LoggedItem(
         str(instance.get("id")),
         utf8(question),
         utf8(context) if divider else "",
         options,
-        targets_of(right, options),
+        tuple(letter for letter, text in options if text in right),
     )

@@ -78,7 +78,7 @@ def _check_archive(path: Path) -> None:
     if any(member.flag_bits & 1 for member in members):
         raise InputError(f"{path}: the archive is encrypted: decrypt it first")
     if not {"header.json", "_journal/start.json"} & {member.filename for member in members}:
-        raise InputError(f"{path}: an archive that is no log of Inspect: unpack it first")
+        raise InputError(f"{path}: this archive is not a log of Inspect: unpack it first")
 
 
 def _replies(source: Source, header: EvalLog) -> Iterator[LoggedReply]:

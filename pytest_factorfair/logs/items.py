@@ -42,13 +42,17 @@ def item_in(
 
 
 def targets_of(target: object, options: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The letters of the right options, of which a log has the index, the letter or the text."""
+    """The letters of the right options, of which a log has the letter, the text or the index.
+
+    A number in quotes is an index unless it is one of the texts.
+    """
     if isinstance(target, list):
         return tuple(letter for part in target for letter in targets_of(part, options))
-    text = str(target)
-    if text.isdecimal() and not isinstance(target, bool):
-        return tuple(letter for letter, _ in options[int(text) : int(text) + 1])
-    return tuple(letter for letter, shown in options if text in (letter, shown))
+    if isinstance(target, bool) or not isinstance(target, int):
+        named = tuple(letter for letter, text in options if str(target) in (letter, text))
+        if named:
+            return named
+    return tuple(letter for index, (letter, _) in enumerate(options) if str(target) == str(index))
 
 
 def _options(document: Mapping[str, Any]) -> list[str]:

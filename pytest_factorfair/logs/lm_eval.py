@@ -62,7 +62,7 @@ def _results(samples: Path) -> tuple[Path | None, Mapping[str, Any]]:
         try:
             results = json.load(file)
         except (ValueError, RecursionError):
-            raise InputError(f"{path}: it is no JSON: restore it, or take it away") from None
+            raise InputError(f"{path}: it is not JSON: restore it, or remove it") from None
     return path, results if isinstance(results, Mapping) else {}
 
 
@@ -79,8 +79,12 @@ def _replies(
             continue
         calls = _calls(entry)
         resps = entry.fields["resps"]
-        if not isinstance(resps, list) or len(resps) != len(calls) or not all(resps):
-            raise InputError(f"{entry.where}: it has not as many responses as requests")
+        if not (
+            isinstance(resps, list)
+            and len(resps) == len(calls)
+            and all(isinstance(responses, list) and responses for responses in resps)
+        ):
+            raise InputError(f"{entry.where}: it has more or fewer responses than requests")
         if _is_scored(resps[0][0]):
             yield _scored(entry, calls, resps, model, {**settings, **system_settings})
             continue
@@ -143,7 +147,7 @@ def _scored(
     item = _item(entry, scored=options, prompt=prompts[0])
     if any(former != latter for former, latter in pairwise(prompts)) or item is None:
         raise InputError(
-            f"{entry.where}: it scores {len(options)} texts that are no options of one question; "
+            f"{entry.where}: it scores {len(options)} texts that are not the options of one question; "
             "only questions with options, and generated replies, can be judged"
         )
     best = max(range(len(scores)), key=scores.__getitem__)
@@ -172,4 +176,6 @@ def _item(entry: Entry, *, scored: list[str] | None = None, prompt: str = "") ->
         return item_in(document, name)
     worded = isinstance(document.get("question"), str)
     asked = document if worded else {**document, "question": prompt}
-    return item_in(asked, name, options=scored, target=entry.fields.get("target"))
+    target = entry.fields.get("target")
+    index = int(target) if isinstance(target, str) and re.fullmatch(r"\d{1,3}", target) else target
+    return item_in(asked, name, options=scored, target=index)

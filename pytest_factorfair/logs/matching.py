@@ -99,11 +99,11 @@ def match(
     first: LoggedReply | None = None
     for reply in log.replies():
         logged += 1
-        placed = cases.place(reply)
-        if placed is None:
+        assigned = cases.assign(reply)
+        if assigned is None:
             continue
         matched += 1
-        spare += not placed
+        spare += not assigned
         first = first or reply
         _check_settings(reply, first)
     if first is None:
@@ -174,7 +174,7 @@ class _Slots:
 
 
 class _Cases:
-    """The cases of a run, found by a prompt, by its lines without the answer format, or by an item."""
+    """The cases of a run by prompt, by its lines without the answer format, and by item."""
 
     def __init__(self, asked: Iterable[tuple[Checklist, Sequence[Query]]]) -> None:
         self._cases = [_Slots(checklist, queries) for checklist, queries in asked if queries]
@@ -196,19 +196,19 @@ class _Cases:
             if case is not None and (question := benchmark_of(slots.checklist).question(case)):
                 self._items.add(case.id, question, slots)
 
-    def place(self, reply: LoggedReply) -> bool | None:
-        """Give a reply to a query that it answers; False if all of them have one, None if there is none.
+    def assign(self, reply: LoggedReply) -> bool | None:
+        """Assign a reply to a query that it answers; False if all of them have one, None if there is none.
 
         Raises:
             InputError: it asks what two items ask, or an item with other options, or has the prompt and the
                 numbered repeat of another reply.
         """
         prompt = _unix(reply.prompt)
-        own = self._by_prompt.get(prompt) or self._by_prompt.get(self._begun(prompt), {})
-        for repeat, sharing in own.items():
+        by_repeat = self._by_prompt.get(prompt) or self._by_prompt.get(self._begins_with(prompt), {})
+        for repeat, queries in by_repeat.items():
             if reply.repeat not in (None, repeat):
                 continue
-            free = [(slots, position) for slots, position in sharing if position not in slots.replies]
+            free = [(slots, position) for slots, position in queries if position not in slots.replies]
             for slots, position in free:
                 slots.fill(position, reply)
             if free:
@@ -217,7 +217,7 @@ class _Cases:
                 raise InputError(f"{reply.where}: an earlier reply has this prompt and repeat {repeat}, too")
         item = self._items.find(reply)
         if item is None:
-            return False if own else None
+            return False if by_repeat else None
         free_position = next(item.slots.free, None)
         if free_position is None:
             return False
@@ -246,16 +246,16 @@ class _Cases:
             replies |= {as_asked[position].id: reply for position, reply in slots.replies.items()}
         return replies, queries
 
-    def _begun(self, prompt: str) -> str:
+    def _begins_with(self, logged: str) -> str:
         """The prompt of a query with which a logged prompt begins, without the answer format; or "".
 
-        What precedes it may be a context, and a further option makes it another question.
+        Text before it may be a context, and a further option makes it another question.
         """
-        lines = _lines(prompt)
+        lines = _lines(logged)
         for length in range(len(lines), 0, -1):
-            if (own := self._by_lines.get(lines[:length])) is not None:
-                further = _option_line(chr(ord("A") + self._options[own]))
-                return own if not any(map(further.match, lines[length : length + 1])) else ""
+            if (prompt := self._by_lines.get(lines[:length])) is not None:
+                further = _option_line(chr(ord("A") + self._options[prompt]))
+                return prompt if not any(map(further.match, lines[length : length + 1])) else ""
         return ""
 
 
@@ -280,11 +280,11 @@ class _ItemText:
         What separates its lines may only be a label, or it is another question: a disambiguated context
         begins with the ambiguous one.
         """
-        places = sorted((text.rfind(line), len(line)) for line in self.lines)
-        if places[0][0] < 0:
+        lines = sorted((text.rfind(line), len(line)) for line in self.lines)
+        if lines[0][0] < 0:
             return -1
-        ends = [start + length for start, length in places]
-        gaps = (text[end:start] for end, (start, _) in zip(ends, places[1:], strict=False))
+        ends = [start + length for start, length in lines]
+        gaps = (text[end:start] for end, (start, _) in zip(ends, lines[1:], strict=False))
         return ends[-1] if all(map(_LABEL.fullmatch, gaps)) else -1
 
 
@@ -293,7 +293,7 @@ _LABEL = re.compile(rf"\s*(?:[^{_END}]{{,40}}[^\w,;{_END}]|\W*)\s*")
 """What may stand between context and question: ``Question:``, ``<question>``, ``---``."""
 
 KEY = 24
-"""Characters of a line by which items are found."""
+"""Characters of an item's longest line that the index looks up."""
 
 
 class _ItemIndex:
@@ -319,78 +319,78 @@ class _ItemIndex:
         prompt, item = _plain(reply.prompt), reply.item
         texts = [prompt] if item is None else [_plain(f"{item.context} {item.question}"), prompt]
         for text in texts:
-            asked = self._last_asked(text)
-            if asked:
+            candidates = self._last_asked(text)
+            if candidates:
                 break
         else:
             return None
-        if item is not None and len(asked) > 1:
-            asked = [own for own in asked if own.case.endswith(slug(item.id))] or asked
-        shown: dict[_ItemText, tuple[Option, ...]] = {}
+        if item is not None and len(candidates) > 1:
+            same_id = [candidate for candidate in candidates if candidate.case.endswith(slug(item.id))]
+            candidates = same_id or candidates
+        matching: dict[_ItemText, tuple[Option, ...]] = {}
         problems: list[str] = []
-        for own in asked:
-            options = own.slots.queries[0].options
-            written = _found(prompt[max(own.end_in(prompt), 0) :], options)
+        for candidate in candidates:
+            options = candidate.slots.queries[0].options
+            language = candidate.slots.checklist.language
+            in_prompt = _options_in(prompt[max(candidate.end_in(prompt), 0) :], options)
             try:
                 if item is not None and item.options:
-                    shown[own] = _shown(item.options, options, own.slots.checklist.language)
-                    if len(written) < len(options) or not all(label for label, _ in written):
+                    matching[candidate] = _as_logged(item.options, options, language)
+                    if len(in_prompt) < len(options) or not all(label for label, _ in in_prompt):
                         continue
-                shown[own] = _shown(written, options, own.slots.checklist.language)
+                matching[candidate] = _as_logged(in_prompt, options, language)
             except ValueError as error:
-                problems.append(f"{reply.where}: asks '{own.case}' with other options: {error}")
-        if not shown:
+                problems.append(f"{reply.where}: asks '{candidate.case}' with other options: {error}")
+        if not matching:
             raise InputError(problems[0])
-        if len(shown) > 1:
-            cases = listed([f"'{own.case}'" for own in shown])
+        if len(matching) > 1:
+            cases = listed([f"'{candidate.case}'" for candidate in matching])
             raise InputError(f"{reply.where}: asks what several items ask: {cases}; keep one of them")
-        ((own, options),) = shown.items()
-        return _AskedItem(own.slots, (reply.prompt, options, {}))
+        ((candidate, options),) = matching.items()
+        return _AskedItem(candidate.slots, (reply.prompt, options, {}))
 
     def _last_asked(self, text: str) -> list[_ItemText]:
         """The items whose question a text asks last; of those that end at one place, the longest."""
         starts = [0, *(match.end() for match in re.finditer(r"\W", text))]
         candidates = dict.fromkeys(
-            own
+            item
             for key_length, lengths in self._lengths.items()
             for start in starts
             for length in lengths.get(text[start : start + key_length], ())
-            for own in self._items.get(text[start : start + length], ())
+            for item in self._items.get(text[start : start + length], ())
         )
-        asked = [(own.end_in(text), sum(map(len, own.lines)), own) for own in candidates]
+        asked = [(item.end_in(text), sum(map(len, item.lines)), item) for item in candidates]
         last = max(((end, length) for end, length, _ in asked), default=(-1, 0))
-        return [own for end, length, own in asked if (end, length) == last and end >= 0]
+        return [item for end, length, item in asked if (end, length) == last and end >= 0]
 
 
-def _found(text: str, options: Sequence[Option]) -> list[tuple[str, str]]:
+def _options_in(text: str, options: Sequence[Option]) -> list[tuple[str, str]]:
     """The options that a text shows, in its order, each with the letter or number before it, if all have one.
 
-    What the next letter stands for is added to them. Of several places, the last counts: few-shot prompts
-    show the options of their examples before. Longer options are sought first: one may be part of another.
+    If a further letter follows them, its text is added. The last occurrence of an option counts: few-shot
+    prompts show those of their examples before. Longer options are sought first: one may be part of another.
     """
-    places: dict[int, str] = {}
-    taken: list[tuple[int, int]] = []
+    by_start: dict[int, str] = {}
+    spans: list[tuple[int, int]] = []
     for option in sorted(options, key=lambda option: -len(option.text)):
         wording = _plain(option.text)
         end = len(text)
         while (start := text.rfind(wording, 0, end)) >= 0:
             stop = start + len(wording)
             whole = not (text[start - 1 : start].isalnum() or text[stop : stop + 1].isalnum())
-            if whole and all(stop <= other or start >= other_stop for other, other_stop in taken):
-                places[start] = option.text
-                taken.append((start, stop))
+            if whole and all(stop <= other or start >= other_stop for other, other_stop in spans):
+                by_start[start] = option.text
+                spans.append((start, stop))
                 break
             end = stop - 1
-    labels = [_BEFORE.search(text, max(start - LABEL, 0), start) for start in sorted(places)]
-    lettered = [match[1].upper() if match else "" for match in labels]
-    if len(set(lettered)) < len(lettered) or "" in lettered:
-        lettered = [""] * len(lettered)
-    shown = [(letter, places[start]) for letter, start in zip(lettered, sorted(places), strict=True)]
-    following = chr(ord(max(lettered, default="")[:1] or "@") + 1)
-    rest = text[max((stop for _, stop in taken), default=0) :]
-    further = (
-        re.match(rf"\W*\b{following}[).:]\W*(.+)", rest, re.IGNORECASE) if shown and lettered[0] else None
-    )
+    matches = [_BEFORE.search(text, max(start - LABEL, 0), start) for start in sorted(by_start)]
+    labels = [match[1].upper() if match else "" for match in matches]
+    if len(set(labels)) < len(labels) or "" in labels:
+        labels = [""] * len(labels)
+    shown = [(label, by_start[start]) for label, start in zip(labels, sorted(by_start), strict=True)]
+    following = chr(ord(max(labels, default="")[:1] or "@") + 1)
+    rest = text[max((stop for _, stop in spans), default=0) :]
+    further = re.match(rf"\W*\b{following}[).:]\W*(.+)", rest, re.IGNORECASE) if shown and labels[0] else None
     return [*shown, (following, further[1])] if further else shown
 
 
@@ -401,7 +401,7 @@ _BEFORE = re.compile(r"(?<![^\W_])([a-z]|\d)\W{1,4}$")
 """The letter or number of an option, before its text: ``(A) ``, ``b. ``, ``1: ``."""
 
 
-def _shown(
+def _as_logged(
     logged: Sequence[tuple[str, str]], options: Sequence[Option], language: Language
 ) -> tuple[Option, ...]:
     """The options of an item as a log shows them, lettered in its order.
@@ -413,7 +413,7 @@ def _shown(
     """
     by_wording = {_plain(option.text): option for option in options}
     unknown = next((option for option in options if option.unknown), None)
-    names: dict[str, list[str]] = {}
+    wordings_by_letter: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
     for label, wording in logged:
         option = by_wording.get(_plain(wording))
@@ -421,20 +421,22 @@ def _shown(
             option = unknown
         if option is None:
             raise ValueError(f"'{excerpt(wording, LONGEST)}' is not among them")
-        names.setdefault(option.letter, []).append(wording)
+        wordings_by_letter.setdefault(option.letter, []).append(wording)
         labels.setdefault(option.letter, label)
     by_letter = {option.letter: option for option in options}
-    if lacking := by_letter.keys() - names.keys():
+    if lacking := by_letter.keys() - wordings_by_letter.keys():
         raise ValueError(f"it lacks '{excerpt(by_letter[min(lacking)].text, LONGEST)}'")
     letters = ascii_uppercase[: len(labels)]
     if set(labels.values()) == set(letters):
-        names = {letter: names[letter] for letter in sorted(names, key=lambda letter: labels[letter])}
+        wordings_by_letter = {
+            letter: wordings_by_letter[letter] for letter in sorted(labels, key=lambda letter: labels[letter])
+        }
     shown = []
-    for letter, (own, wordings) in zip(letters, names.items(), strict=True):
-        label = labels[own]
-        further = [label] if label and label not in letters else []
-        words = tuple(dict.fromkeys((*by_letter[own].words, *wordings, *further)))
-        shown.append(replace(by_letter[own], letter=letter, words=words))
+    for letter, (our_letter, wordings) in zip(letters, wordings_by_letter.items(), strict=True):
+        option, label = by_letter[our_letter], labels[our_letter]
+        numbered_as = [label] if label and label not in letters else []
+        words = tuple(dict.fromkeys((*option.words, *wordings, *numbered_as)))
+        shown.append(replace(option, letter=letter, words=words))
     return tuple(shown)
 
 

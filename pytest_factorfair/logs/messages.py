@@ -181,7 +181,7 @@ def openai_logprobs(choice: Mapping[str, Any]) -> dict[str, float]:
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     tokens = []
     for token in content if isinstance(content, list) else []:
-        if not (isinstance(token, Mapping) and _is_token(token)):
+        if not _is_token(token):
             return {}
         listed = token.get("top_logprobs")
         top = [other for other in listed if _is_token(other)] if isinstance(listed, list) else []
@@ -189,5 +189,9 @@ def openai_logprobs(choice: Mapping[str, Any]) -> dict[str, float]:
     return letter_logprobs(tokens)
 
 
-def _is_token(token: Mapping[str, Any]) -> bool:
-    return isinstance(token.get("token"), str) and isinstance(token.get("logprob"), int | float)
+def _is_token(token: object) -> bool:
+    return (
+        isinstance(token, Mapping)
+        and isinstance(token.get("token"), str)
+        and isinstance(token.get("logprob"), int | float)
+    )

@@ -20,10 +20,10 @@ LONGEST = 16 * 2**20
 """Bytes of a line; one that is longer contains more than text."""
 
 HEAD = 2**16
-"""Bytes at the beginning of a file, by which its shape is told."""
+"""Bytes read from the beginning of a file to recognize its shape."""
 
 FIRST_KEYS = 2**18
-"""Bytes at the beginning of a JSON document, by whose keys its format is told."""
+"""Bytes read from the beginning of a JSON document for the keys that identify its format."""
 
 _UNREADABLE: Mapping[bytes, str] = {
     b"\x1f\x8b": "is compressed (gzip): unpack it first",
@@ -123,7 +123,7 @@ def _check_text(path: Path, head: bytes) -> None:
         if head.startswith(beginning):
             raise InputError(f"{path}: {problem}")
     if b"\0" in head:
-        raise InputError(f"{path}: is no text")
+        raise InputError(f"{path}: is not text")
 
 
 def opened(path: Path) -> BufferedReader:
@@ -220,15 +220,15 @@ def value_at(path: Path, prefix: str) -> Any:
 
 
 def damaged(path: Path, error: Exception, entries: int = 0) -> NoReturn:
-    """Report a document that is no JSON from somewhere on.
+    """Report a JSON document that is damaged or cut short.
 
     Raises:
         InputError: always.
     """
     after = f" after entry {entries}" if entries else ""
     if "incomplete" in str(error).lower() or "premature" in str(error).lower():
-        raise InputError(f"{path}: it ends in the middle{after}: half of the file is missing") from None
-    raise InputError(f"{path}: it is no JSON{after}: {fit(str(error).splitlines()[0])}") from None
+        raise InputError(f"{path}: it ends in the middle{after}: a part of the file is missing") from None
+    raise InputError(f"{path}: it is not JSON{after}: {fit(str(error).splitlines()[0])}") from None
 
 
 def _without_mark(file: BufferedReader) -> BufferedReader:
@@ -239,7 +239,7 @@ def _without_mark(file: BufferedReader) -> BufferedReader:
 
 
 def _first_keys(path: Path) -> Mapping[str, None]:
-    """The first keys of a JSON document, by which the formats are told; none if it is no JSON."""
+    """The first keys of a JSON document, which identify its format; empty if it is not JSON."""
     import ijson
     from ijson.backends import python  # the others fail before the first key if NaN is among the next values
 
@@ -262,7 +262,7 @@ def rows(path: Path) -> Iterator[Entry]:
     """The rows of a table of comma-separated values, which may also be separated by semicolons or tabs.
 
     Raises:
-        InputError: a row has more or fewer values than the header, or is no text.
+        InputError: a row has more or fewer values than the header, or is not text.
     """
     number = 1
     try:
@@ -273,7 +273,9 @@ def rows(path: Path) -> Iterator[Entry]:
             for row in table:
                 number = table.line_num
                 if None in row or None in row.values():
-                    raise InputError(f"{path}:{number}: it has not as many values as the header has columns")
+                    raise InputError(
+                        f"{path}:{number}: it has more or fewer values than the header has columns"
+                    )
                 yield Entry(f"{path}:{number}", row)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start} is not UTF-8") from None

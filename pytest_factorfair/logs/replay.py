@@ -21,7 +21,7 @@ def build(spec: ModelSpec) -> Model:
     """Build the model of a log.
 
     Raises:
-        InputError: the file cannot be read, or nothing is known that writes such files.
+        InputError: the file cannot be read, or its format is unknown.
     """
     given = arguments.read(spec, formats.LogArguments)
     path = Path(spec.target)

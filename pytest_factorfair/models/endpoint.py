@@ -52,7 +52,7 @@ def build(spec: ModelSpec) -> Model:
     where = f"model '{spec.text}': argument 'body'"
     try:
         body = json.loads(asked.body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is not JSON: {error}; write it like {EndpointArguments().body}") from None
     if not any(PROMPT in text for text in _texts(body)):
         raise InputError(f"{where} has no text with {PROMPT}; write it like {EndpointArguments().body}")
@@ -134,7 +134,7 @@ class Endpoint:
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise foreign(f"{self._name}: '{'.'.join(self._path)}' is no text: the reply says {fit(text)}")
+            raise foreign(f"{self._name}: '{'.'.join(self._path)}' is not a text: the reply says {fit(text)}")
         return value
 
 

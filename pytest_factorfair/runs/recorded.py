@@ -1,4 +1,4 @@
-"""A finished run put together again from its report, so that other gates judge its answers; nothing is asked.
+"""A finished run rebuilt from its report, so that other gates judge its answers; nothing is asked.
 
 It goes through the same ``Driver`` as a run: its looks take the answers that the report has.
 """
@@ -50,7 +50,7 @@ def judge(
     ``typed`` are options of ``JUDGING``, and ``checklist`` for files that are no longer where they were.
 
     Raises:
-        InputError: the report cannot be read or its run not be put together again, or a gate cannot be
+        InputError: the report cannot be read, its run cannot be rebuilt, or a gate cannot be
             judged in it.
     """
     with json_report.opened(path, name=path) as content:
@@ -177,7 +177,7 @@ class RecordedResponses(Responses):
 
 
 class RecordedExecution(Execution):
-    """A run whose answers are in its report; what is asked of it is looked up there."""
+    """A run whose answers are in its report: queries are looked up there."""
 
     without_answers = (
         "the report has no answers for another look",

@@ -65,6 +65,7 @@ def test_the_first_run_writes_the_baseline_and_says_so(tasteful: Project) -> Non
     sentence = r"Answers differ from \d{4}-\d\d-\d\d in 0 of 96 questions; by chance at most 0\."
     assert re.search(rf"passed regression\(answers\): {sentence}", printed)
     assert "release: PASS" in printed
+    assert "Ship it, as far as these gates go: it still answers as in the baseline." in printed
 
 
 def test_a_changed_model_fails(tasteful: Project) -> None:
@@ -95,7 +96,7 @@ def test_noise_is_no_change(tasteful: Project) -> None:
 
 @pytest.mark.parametrize(("lost", "judgement"), [("0.01", "passed"), ("0.2", "not judged")])
 def test_lost_answers_are_counted(tasteful: Project, lost: str, judgement: str) -> None:
-    """Of a few the verdict tells; of more than a twentieth there is no verdict. Cases without answers fail."""
+    """The verdict mentions a few; above a twentieth there is no verdict. Cases without answers fail."""
     run(tasteful)
     result = run(tasteful, LOST=lost)
     assert result.ret == 1

@@ -28,14 +28,14 @@ from pytest_factorfair.statistics.differing import (
 from pytest_factorfair.statistics.estimate import Estimate
 
 ONE_SIDED = 0.8
-"""A model that gives one answer to more of the questions hardly reads them: another may do so, too."""
+"""The largest share of one answer. A model above it hardly reads the questions: a change would not show."""
 
 ERROR = "error"
-"""Stands for a reply that never came, which is no answer."""
+"""Stands for a reply that never came; unlike a refusal, it is not an answer."""
 
 
 class AnswersMetric(Metric):
-    """The answers of a model, of which its runs' checklists and models are the words."""
+    """The metric of the canary, of which gates select scores by model and by checklist."""
 
     def measurements(
         self, selection: SelectedCounts[CanaryAnswers], estimation: Estimation
@@ -55,6 +55,7 @@ ANSWERS = AnswersMetric(
     question="does it still answer as in the baseline?",
     better="lower",
     reading="the share of questions to which all answers of the run are the same",
+    unchanged="still answers as in the baseline",
     level=0.025,
     watched=False,
 )
@@ -92,10 +93,10 @@ class CanaryAnswers:
     @property
     def one_sided(self) -> str:
         """Why its answers could not show that the model has changed; empty if they could."""
-        together = sum(self.counts.values(), Counter[str]())
-        for answer, count in together.most_common(1):
-            if count > ONE_SIDED * together.total():
-                return f"{count:,} of {together.total():,} answers are {answer}: a change would not show"
+        answers = sum(self.counts.values(), Counter[str]())
+        for answer, count in answers.most_common(1):
+            if count > ONE_SIDED * answers.total():
+                return f"{count:,} of {answers.total():,} answers are {answer}: a change would not show"
         return ""
 
 

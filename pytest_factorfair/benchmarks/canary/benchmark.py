@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
 
 FEWEST = 2
-"""Answers to a question that show how steady a model is."""
+"""The fewest answers to a question that show how steady a model is."""
 
 
 class CanaryBenchmark(Benchmark[Canary, CanaryCase, CanaryAnswers]):
@@ -87,7 +87,7 @@ class CanaryBenchmark(Benchmark[Canary, CanaryCase, CanaryAnswers]):
         return super().report(counts, inputs)._replace(notes=tuple(lines))
 
     def compared(self, counts: CanaryAnswers) -> Iterator[Steadiness]:
-        """None: how two runs differ is for the test to say."""
+        """Nothing: the test says how two runs differ."""
         del counts
         return iter(())
 

@@ -105,7 +105,9 @@ def _original(texts: Sequence[str], answer_info: object) -> Sequence[int]:
     own = tuple(range(len(texts)))
     if not isinstance(answer_info, Mapping) or len(own) != len(answer_info):
         return own
-    names = [str(next(iter(codes), "")).casefold() for codes in answer_info.values()]
+    if not all(isinstance(codes, list) and codes for codes in answer_info.values()):
+        return own  # and the row is refused: it has the codes, but not as BBQ writes them
+    names = [str(codes[0]).casefold() for codes in answer_info.values()]
     named = [[_contains(text, name) for name in names] for text in texts]
     orders = (order for order in permutations(own) if all(named[at][n] for n, at in enumerate(order)))
     return next(orders, own)

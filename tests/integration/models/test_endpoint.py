@@ -84,6 +84,7 @@ def test_without_a_path_the_whole_reply_is_the_text(project: Project, stub: Stub
         ("http://joe:pw@localhost/chat", (), "contains a user name or password"),
         ("http://localhost/chat?token=abc", (), "the query would show a secret"),
         ("http://localhost/chat", (argument("body", '{"q": "{prompt}"'),), "argument 'body' is not JSON"),
+        ("http://localhost/chat", (argument("body", "[" * 100_000),), "argument 'body' is not JSON"),
         ("http://localhost/chat", (argument("body", '{"q": "prompt"}'),), "has no text with {prompt}"),
         (
             "http://localhost/chat",

@@ -178,6 +178,72 @@ def test_helm() -> None:
         assert f"{reply.item.context}\nQuestion: {reply.item.question}" == state["instance"]["input"]["text"]
 
 
+@pytest.mark.parametrize(
+    ("target", "letters"),
+    [(1, "B"), ("1", "B"), ("2", "A"), ("C", "C"), (["4", 0], "BA"), (9, ""), (True, "")],
+)
+def test_right_answers_that_are_numbers(tmp_path: Path, target: object, letters: str) -> None:
+    """Of ``2``, ``4`` and ``8``, the answer "2" is the first; numbers, and "1", are indices."""
+    line = {
+        "messages": ASKED,
+        "response": "A",
+        "question": "1 + 1?",
+        "choices": ["2", "4", "8"],
+        "target": target,
+    }
+    file = tmp_path / "log.jsonl"
+    file.write_text(json.dumps(line))
+    (reply,) = replies(open_log(file))
+    assert (reply.text, reply.error) == ("A", "")  # `choices` are no choices of a completion
+    assert reply.item is not None
+    assert "".join(reply.item.targets) == letters
+
+
+def test_right_answers_of_helm_and_lm_evaluation_harness_that_are_numbers(tmp_path: Path) -> None:
+    """A reference of HELM is a text, and a target of scored options an index, whatever the options are."""
+    state = json.loads((LOGS / "helm.json").read_text())
+    (first, *_) = state["request_states"]
+    first["output_mapping"] = {"A": "2", "B": "1", "C": "0"}
+    first["instance"]["references"] = [
+        {"output": {"text": "1"}, "tags": ["correct"]},
+        {"output": None, "tags": None},
+    ]
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(state))
+    assert next(reply.item.targets for reply in replies(open_log(file)) if reply.item) == ("B",)
+    (sample, *_) = json_lines(SCORED)
+    for option, call in zip("321045", sample["arguments"].values(), strict=False):
+        call["arg_1"] = f" {option}"
+    file.write_text(json.dumps(sample | {"target": "1"}))
+    (reply,) = replies(open_log(file))
+    assert reply.item is not None
+    assert reply.item.targets == ("B",)
+
+
+@pytest.mark.parametrize(
+    ("file", "path", "value"),
+    [
+        ("batch_results.jsonl", ("response", "body", "choices", 0, "logprobs", "content", 0, "top_logprobs", 0), None),
+        ("helm.json", ("request_states", 0, "instance", "references", 0, "output"), {}),
+        ("helm.json", ("request_states", 0, "instance", "references", 0, "tags"), None),
+    ],
+)  # fmt: skip
+def test_parts_beside_the_reply_that_are_damaged_are_left_out(
+    tmp_path: Path, file: str, path: tuple[str | int, ...], value: object
+) -> None:
+    shutil.copy(LOGS / "batch_requests.jsonl", tmp_path)
+    entries: Any = [json.loads((LOGS / file).read_text())] if file == "helm.json" else json_lines(LOGS / file)
+    *steps, last = path
+    part = entries[-1]
+    for step in steps:
+        part = part[step]
+    part[last] = value
+    (tmp_path / file).write_text("\n".join(map(json.dumps, entries)))
+    assert [reply.text for reply in replies(open_log(tmp_path / file))] == [
+        reply.text for reply in replies(open_log(LOGS / file))
+    ]
+
+
 def test_results_of_a_batch_are_joined_by_custom_id() -> None:
     log = open_log(LOGS / "batch_results.jsonl")
     requests = {line["custom_id"]: line["body"] for line in json_lines(LOGS / "batch_requests.jsonl")}
@@ -246,6 +312,25 @@ def test_shapes_of_chat_logs(tmp_path: Path, line: dict[str, Any], form: str) ->
         assert (reply.answered_by, reply.tokens_in, reply.finish) in (
             ("m-2026", 5, "length"), ("claude-x-1", 5, "length"),
         )  # fmt: skip
+
+
+def test_every_choice_is_a_reply(tmp_path: Path) -> None:
+    """A request for ``n`` choices has so many replies, and its tokens count once."""
+    choices = [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"} for text in "AB"]
+    completion = {**COMPLETION, "choices": choices}
+    chats = tmp_path / "log.jsonl"
+    chats.write_text(json.dumps({"messages": ASKED, "response": completion}))
+    batch = results(
+        tmp_path,
+        [{"custom_id": "a", "body": {"messages": ASKED}}],
+        {"custom_id": "a", "response": {"status_code": 200, "body": completion}},
+    )
+    for file in (chats, batch):
+        logged = replies(open_log(file))
+        assert [(reply.prompt, reply.text) for reply in logged] == [("Who?", "A"), ("Who?", "B")]
+        assert logged[0].tokens_in == 5
+        assert not logged[1].tokens_in
+        assert not logged[1].tokens_out
 
 
 def results(folder: Path, requests: Iterable[object], *lines: object, name: str = "sent.jsonl") -> Path:

@@ -62,14 +62,20 @@ def test_shuffled_choices_keep_their_groups(monkeypatch: pytest.MonkeyPatch, ord
     assert checklist.gated
 
 
-def test_a_row_of_bbq_that_is_wrong_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("metadata", "problem"),
+    [
+        ({"context_condition": "dim"}, "unknown context_condition 'dim'"),
+        ({"answer_info": {"ans0": ["a", "old"], "ans1": 7, "ans2": []}}, "answer_info.ans1: expected a list"),
+    ],
+)
+def test_a_row_of_bbq_that_is_wrong_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, metadata: dict[str, Any], problem: str
+) -> None:
     item = of_inspect(0, 1, 2)
-    wrong = LoggedItem(
-        item.id, item.question, "", item.options, item.targets, {**item.metadata, "context_condition": "dim"}
-    )
     with pytest.raises(InputError) as caught:
-        imported(monkeypatch, wrong)
-    assert str(caught.value).startswith("run.eval: question Age_00003: unknown context_condition 'dim'")
+        imported(monkeypatch, replace(item, metadata={**item.metadata, **metadata}))
+    assert str(caught.value).startswith(f"run.eval: question Age_00003: {problem}")
 
 
 def test_other_questions_become_facts(monkeypatch: pytest.MonkeyPatch) -> None:

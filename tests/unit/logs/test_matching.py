@@ -106,6 +106,22 @@ def test_our_own_prompts() -> None:
     assert (matching.matched, matching.spare, matching.logged) == (len(replies), 1, len(replies))
 
 
+def test_two_replies_with_one_prompt_and_repeat_are_refused() -> None:
+    """Numbered repeats go where they belong, in any order; only a reply without number takes the next one."""
+    checklist = topics()
+    _, queries = asked(checklist)[0]
+    repeats = [query for query in queries if query.prompt == queries[0].prompt]
+    assert [query.repeat for query in repeats[:2]] == [0, 1]
+    prompt = queries[0].prompt
+    second, first = reply(prompt, "second", repeat=1), reply(prompt, "first", repeat=0)
+    matching = matched(checklist, second, first)
+    assert [matching.replies[query.id].text for query in repeats[:2]] == ["first", "second"]
+    again = reply(prompt, "again", where="log:3", repeat=1)
+    assert complaint(checklist, second, first, again) == (
+        "log:3: an earlier reply has this prompt and repeat 1, too"
+    )
+
+
 def test_our_prompts_with_other_words_on_how_to_answer(folder: Path) -> None:
     for checklist in (topics(), items(folder)):
         _, queries = asked(checklist)[0]

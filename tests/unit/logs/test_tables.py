@@ -144,18 +144,18 @@ NO_TOOL = "no known tool writes a JSON document that begins with"
         (b"\n\n", " it contains no answers; write one JSON object with prompt and text per line"),
         (b"[]", " it contains no answers: its array has no objects"),
         (b'[{"prompt": "a", "text": "b"}, 1]', " entry 2: not a JSON object"),
-        (b'[{"prompt": "a", "text": "b"}, {"pro', " it ends in the middle after entry 1: half of the file is missing"),
-        (b'[{"prompt": "a", "text": NaN}]', " it is no JSON: lexical error: invalid char in json text."),
+        (b'[{"prompt": "a", "text": "b"}, {"pro', " it ends in the middle after entry 1: a part of the file is missing"),
+        (b'[{"prompt": "a", "text": NaN}]', " it is not JSON: lexical error: invalid char in json text."),
         (b"{\xff", "1: byte 1 is not UTF-8"),
         (b'{"a": 1,\n"b": 2}', f" {NO_TOOL} a, b"),
         (b'{"evalId": "e",\n"results": {"version": 2, "results": []}}', " results of promptfoo in version 2, and only 3 can be read: write them with another version of it"),
-        (b'{"evalId": "e",\n"results": {"version": 3, "results": [{"prompt"', " it ends in the middle: half of the file is missing"),
+        (b'{"evalId": "e",\n"results": {"version": 3, "results": [{"prompt"', " it ends in the middle: a part of the file is missing"),
         (b'{"results": {"bbq": {"acc": NaN}},\n"configs": {}}', " results of lm-evaluation-harness have no replies; name the file samples_*.jsonl beside it, which --log_samples writes"),
         (b'{"custom_id": "a", "body": {"messages": []}}', " it has the requests of a batch; name the file of its results"),
         (b'{"messages": [{"role": "user", "content": "Who?"}]}', "1: it has no response, and its last message is not the assistant's"),
         (b'{"messages": [{"role": "user", "content": "Who?"}], "response": {"data": [{"b64_json": "iVBO"}]}}', "1: its response is a picture or an embedding; only text is judged"),
-        (b'{"messages": [{"role": "user", "content": "Who?"}], "response": {"$ref": "http://127.0.0.1:9/a"}}', '1: its response is no chat completion: {"$ref": "http://127.0.0.1:9/a"}'),
-        (b'"prompt","text"\n"a"\n', "2: it has not as many values as the header has columns"),
+        (b'{"messages": [{"role": "user", "content": "Who?"}], "response": {"$ref": "http://127.0.0.1:9/a"}}', '1: its response is not a chat completion: {"$ref": "http://127.0.0.1:9/a"}'),
+        (b'"prompt","text"\n"a"\n', "2: it has more or fewer values than the header has columns"),
         (b'"prompt","text"\n"a","b\n', "2: unexpected end of data"),
         (b"\x1f\x8b\x08\x00", " is compressed (gzip): unpack it first"),
         (b"-----BEGIN PGP MESSAGE-----", " is encrypted: decrypt it first"),
@@ -163,22 +163,28 @@ NO_TOOL = "no known tool writes a JSON document that begins with"
         (b"SQLite format 3\0", " is a database: export the replies as JSON lines or CSV"),
         (b"\x89PNG\r\n", " is a picture"),
         (b"\xff\xfep\0r\0", " is text in UTF-16: save it as UTF-8"),
-        (b"abc\0", " is no text"),
+        (b"abc\0", " is not text"),
         (b"PK\x03\x04abc", " the archive is damaged, or a part of it is missing"),
     ],
 )  # fmt: skip
 def test_wrong_content(tmp_path: Path, content: bytes, problem: str) -> None:
-    """Told by content: the name says nothing, and nothing is fetched."""
+    """The content decides, not the name; nothing is fetched."""
     file = tmp_path / "log.eval"
     file.write_bytes(content)
     assert complaint(file) == f"{file}:{problem}"
+
+
+@pytest.mark.parametrize("responses", [7, [7], ["A"], [{}], [[]]])
+def test_samples_without_lists_of_responses(file: Path, responses: object) -> None:
+    written(file, {"doc_id": 0, "doc": {}, "arguments": [["Who?", {}]], "resps": responses})
+    assert complaint(file) == f"{file}:1: it has more or fewer responses than requests"
 
 
 def test_archives_that_are_no_logs(tmp_path: Path) -> None:
     file = tmp_path / "log.zip"
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("word/document.xml", "x")
-    assert complaint(file) == f"{file}: an archive that is no log of Inspect: unpack it first"
+    assert complaint(file) == f"{file}: this archive is not a log of Inspect: unpack it first"
     content = bytearray(file.read_bytes())
     content[content.index(b"PK\x01\x02") + 8] |= 1  # the flag of encryption
     file.write_bytes(content)
@@ -236,5 +242,5 @@ def test_arguments_that_a_format_does_not_have(file: Path) -> None:
     )
     written(file, {"prompt": "a", "text": "b"})
     assert complaint(file, requests="sent.jsonl") == (
-        f"{file}: argument 'requests' is for the results of a batch, and these are none"
+        f"{file}: argument 'requests' is only for the results of a batch"
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.domain import Change
-from pytest_factorfair.domain.board import Board, Difference, Leaderboard, Standing, Succession
+from pytest_factorfair.domain.board import Board, Certainty, Difference, Leaderboard, Standing, Succession
 from pytest_factorfair.reports.html.comparison import to_html
 from pytest_factorfair.reports.leaderboard import HOW, headline, to_brief, to_markdown, to_text
 
@@ -53,15 +53,15 @@ def test_text_of_a_hundred_models() -> None:
 
 
 def _brief(values: Mapping[str, float | None], *, doubts: Mapping[str, str] | None = None) -> list[str]:
-    """The brief text on models with these values of S_E; those without a value, and doubtful ones, last."""
+    """The brief text on models with these values of S_E, with a reason for each whose value is in doubt."""
     doubts, models = doubts or {}, tuple(values)
     standings = tuple(
         Standing(model, None if value is None else rank, value, value, value, "a", 96, 0, 0, 0,
                  doubt=doubts.get(model, ""))
         for rank, (model, value) in enumerate(values.items(), 1)
     )  # fmt: skip
-    unknown = "unclaimed" if doubts else "noise"
-    differences = (Difference(models[0], models[1], 0.0, -0.1, 0.1, unknown, 1.0),)
+    certainty: Certainty = "unclaimed" if doubts else "noise"
+    differences = (Difference(models[0], models[1], 0.0, -0.1, 0.1, certainty, 1.0),)
     board = Board("c", "subjective", "base", "gender", "s_e", "higher", standings, differences)
     signed = replace(board, metric="s_kld", better="neither")
     return to_brief(Leaderboard(models, (), (board, signed), ())).splitlines()

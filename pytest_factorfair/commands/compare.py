@@ -181,7 +181,7 @@ def compare(
         boards=shared_boards,
         successions=followed,
         verdicts=tuple(
-            f"{', '.join(report.summary.fingerprint.models)}: {release}"
+            f"{', '.join(report.summary.fingerprint.models)} ({report.name}): {release}"
             for report in reports
             if (release := report.summary.release) is not None
         ),

@@ -91,9 +91,10 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
 
 
 def _whom(failed: Sequence[Verdict], verdicts: Sequence[Verdict]) -> str:
-    """The models that failed, by name if there are others or several."""
-    models = {verdict.model for verdict in verdicts}
-    return listed(list(dict.fromkeys(verdict.model for verdict in failed))) if len(models) > 1 else "it"
+    """The models that failed, by name if the run has several; a gate that selects no score has none."""
+    models = {verdict.model for verdict in verdicts if verdict.model}
+    names = list(dict.fromkeys(verdict.model for verdict in failed if verdict.model))
+    return listed(names) if names and len(models) > 1 else "it"
 
 
 def _some(cases: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
-from string import ascii_lowercase
+from string import ascii_letters, ascii_lowercase
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -53,6 +53,15 @@ UNDECIDED = {"unclaimed": "nothing claimed", "noise": "not clear", "missing": "m
 FEW = 3
 """Models, or scores, that a sentence names one by one."""
 
+MOST_SENTENCES = 4
+"""Regressions, and differences, that the brief text describes."""
+
+MOST_CHARTED = 5
+"""Scores of an attribute in the chart, if models differ on them."""
+
+LABEL_WIDTH, AXIS_WIDTH, VALUE_WIDTH = 34, 30, 7
+"""Columns of the chart."""
+
 
 def to_text(leaderboard: Leaderboard) -> str:
     """For a terminal: headings are underlined, and everything fits 80 columns."""
@@ -68,75 +77,82 @@ def to_text(leaderboard: Leaderboard) -> str:
 
 
 def to_brief(leaderboard: Leaderboard) -> str:
-    """For a terminal: the verdicts, who is ahead, a chart of scores, and on which scores models differ.
+    """For a terminal: verdicts, who is ahead, a chart of scores, regressions, and how models differ.
 
-    Of one model over time, and of students beside a teacher, it is the whole text.
+    It is the whole text if there is one model over time, or a teacher.
     """
     boards = leaderboard.boards
     if not boards or leaderboard.teacher is not None:
         return to_text(leaderboard)
     regressions = [
-        change.plain for step in leaderboard.successions for change in step.changes if change.plain
+        f"{step.later}: {sentence}"
+        for step in leaderboard.successions
+        for sentence in _regressions(step, leaderboard)
     ]
-    unclear = sum(not any(difference.real for difference in board.differences) for board in boards)
+    differences = [line for board in boards for line in _leads(board, leaderboard)]
+    claimed = _claimed(boards)
+    unclear = sum(not any(difference.real for difference in board.differences) for board in claimed)
+    sentences = [
+        *_missing_answers(leaderboard),
+        *_first(regressions, "more regression"),
+        *_first(differences, "more difference"),
+    ]
+    if unclear:
+        sentences.append(f"No difference is clear on {plural(unclear, 'score')}.")
+    if len(claimed) < len(boards):
+        sentences.append(f"Nothing is claimed on {plural(len(boards) - len(claimed), 'score')}.")
+    sentences.append("Every score, with its interval: --format=text, or a page: -o compare.html")
     parts = (
         _wrapped((*leaderboard.verdicts, *headline(leaderboard), *leaderboard.notes)),
         _chart(leaderboard),
-        _wrapped(
-            (
-                *_first(regressions, "more regression"),
-                *_first([line for board in boards for line in _leads(board, leaderboard)], "more difference"),
-                f"No difference is clear on {plural(unclear, 'score')}.",
-                "Every score, with its interval: --format=text, or a page: -o compare.html",
-            )
-        ),
+        _wrapped(sentences),
     )
     return "\n\n".join("\n".join(map(escaping.terminal, lines)) for lines in parts) + "\n"
 
 
-SENTENCES = 4
-"""Of a kind, in the brief text."""
-
-CHARTED = 5
-"""The most scores of an attribute in its chart, whose axis from 0 to 1 has so many columns:"""
-
-AXIS = 30
-
-LABELLED, VALUED = 34, 2
-"""Columns of a score's name, and the most models whose values follow the axis."""
-
-
 def _first(sentences: Sequence[str], noun: str) -> Iterator[str]:
     """The first few sentences, and how many more there are."""
-    yield from sentences[:SENTENCES]
-    if len(sentences) > SENTENCES:
-        yield f"And {plural(len(sentences) - SENTENCES, noun)}."
+    yield from sentences[:MOST_SENTENCES]
+    if len(sentences) > MOST_SENTENCES:
+        yield f"And {plural(len(sentences) - MOST_SENTENCES, noun)}."
 
 
 def _chart(leaderboard: Leaderboard) -> Iterator[str]:
-    """Where models, as letters, stand between 0 and 1; of several in one column the first is shown.
+    """The models as letters between 0 and 1, a line per score; two models are followed by their values.
 
-    The scores are best at 1: the first ones of each attribute, and those on which models differ.
+    Of the scores that are best at 1, each attribute has the first few, and a few more on which models differ.
     """
-    signs = dict(zip(leaderboard.models, ascii_lowercase, strict=False))
-    valued = len(signs) <= VALUED
-    yield from _wrapped([", ".join(f"{sign} = {model}" for model, sign in signs.items())])
-    yield f"{'':{LABELLED}} 0{'':{AXIS - 2}}1" + "".join(f"{sign:>6}" for sign in signs.values()) * valued
+    models = leaderboard.models
+    if len(models) > len(ascii_letters):
+        yield from _wrapped([f"There is no chart of more than {len(ascii_letters)} models."])
+        return
+    letter_of = dict(zip(models, ascii_letters, strict=False))
     charted: dict[tuple[str, str], list[Board]] = {}
     for board in leaderboard.boards:
         boards = charted.setdefault((board.checklist, board.attribute), [])
         differs = any(difference.real for difference in board.differences)
-        if board.better == "higher" and len(boards) < (CHARTED if differs else FEW):
+        if board.better == "higher" and len(boards) < (MOST_CHARTED if differs else FEW):
             boards.append(board)
-    for board in chain.from_iterable(charted.values()):
+    shown = list(chain.from_iterable(charted.values()))
+    valued = LABEL_WIDTH + 1 + AXIS_WIDTH + VALUE_WIDTH * len(models) <= WIDTH
+    yield from _wrapped([", ".join(f"{letter} = {model}" for model, letter in letter_of.items())])
+    heading = f"{len(shown)} of {plural(len(leaderboard.boards), 'score')}, 1 is best"
+    letters_above = "".join(f"{letter:>{VALUE_WIDTH}}" for letter in letter_of.values())
+    yield f"{heading:{LABEL_WIDTH}} 0{'':{AXIS_WIDTH - 2}}1" + letters_above * valued
+    shared = False
+    for board in shown:
         values = {standing.model: standing.value for standing in board.standings}
-        axis = ["."] * AXIS
-        for model, sign in reversed(signs.items()):
+        axis = ["."] * AXIS_WIDTH
+        for model, letter in letter_of.items():
             if (value := values.get(model)) is not None:
-                axis[min(max(int(value * AXIS), 0), AXIS - 1)] = sign
-        label = excerpt(f"{perceived(board.attribute, leaderboard)}: {score_name(board)}", LABELLED)
-        numbers = [number(values.get(model)) if values.get(model) is not None else MISSING for model in signs]
-        yield (f"{label:{LABELLED}} {''.join(axis)}" + "".join(f"{text:>6}" for text in numbers) * valued)
+                column = min(max(int(value * AXIS_WIDTH), 0), AXIS_WIDTH - 1)
+                axis[column] = letter if axis[column] == "." else "*"
+        shared |= "*" in axis
+        label = excerpt(f"{perceived(board.attribute, leaderboard)}: {score_name(board)}", LABEL_WIDTH)
+        numbers = "".join(f"{number(values.get(model)):>{VALUE_WIDTH}}" for model in models)
+        yield f"{label:{LABEL_WIDTH}} {''.join(axis)}" + numbers * valued
+    if shared:
+        yield "* = several models"
 
 
 def _wrapped(lines: Iterable[str]) -> Iterator[str]:
@@ -204,16 +220,10 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
     if leaderboard.boards:
         yield Section("Who is ahead", tuple(_in_short(leaderboard)), (_overview(leaderboard),))
     for step in _shown(leaderboard.successions):
-        lines = (
-            f"{of}{change.plain} [{score_name(change)}]."
-            for change in step.changes
-            if change.plain
-            for of in ["" if change.attribute == ALL else f"{perceived(change.attribute, leaderboard)}: "]
-        )
         title = f"From {step.former} to {step.later}"
         yield Section(
             title,
-            tuple(lines),
+            tuple(_regressions(step, leaderboard)),
             (changes_table(step.changes, "score", sentences=False),),
             changes=step.changes,
         )
@@ -245,6 +255,17 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
             reasons.append(f"The same applies to {plural(len(lacking) - FEW, 'more topic')}.")
         yield Section(title, tuple(reasons), tables, boards)
     yield Section("Reports", leaderboard.reports, ())
+
+
+def _regressions(step: Succession, leaderboard: Leaderboard) -> Iterator[str]:
+    """A sentence per score that regressed, which names the model if the step is of several."""
+    several = len({change.model for change in step.changes}) > 1
+    for change in step.changes:
+        if change.plain:
+            subjects = [change.model] if several else []
+            if change.attribute != ALL:
+                subjects.append(perceived(change.attribute, leaderboard))
+            yield f"{': '.join([*subjects, change.plain])} [{score_name(change)}]."
 
 
 def _over_time(leaderboard: Leaderboard, history: History) -> Iterator[Section]:
@@ -281,28 +302,19 @@ def _over_time(leaderboard: Leaderboard, history: History) -> Iterator[Section]:
 def _in_short(leaderboard: Leaderboard) -> Iterator[str]:
     """Every score in a sentence if some difference is clear, then why others are not."""
     boards = leaderboard.boards
-    silent = [board for board in boards if all(standing.doubt for standing in board.standings)]
-    heard = [board for board in boards if board not in silent]
-    bounded: dict[str, float] = {}
-    for standing in (standing for board in boards for standing in board.standings if standing.lacking):
-        bounded[standing.model] = max(bounded.get(standing.model, 0.0), standing.missing / standing.asked)
-    if bounded:
-        lost = [f"{percent(share)} of {model}'s answers" for model, share in bounded.items()]
-        yield (
-            f"{_listed(lost, 'other share')} are missing; in each case at most 5% may be. "
-            "A difference is clear only if it would be so however these answers had gone."
-        )
-    yield from (line for board in heard for line in _leads(board, leaderboard))
-    noise = [board for board in heard if not any(difference.real for difference in board.differences)]
+    claimed = _claimed(boards)
+    yield from _missing_answers(leaderboard)
+    yield from (line for board in claimed for line in _leads(board, leaderboard))
+    noise = [board for board in claimed if not any(difference.real for difference in board.differences)]
     if noise:
         scores = "any score" if len(noise) == len(boards) else plural(len(noise), "score")
         yield f"No difference is clear on {scores}: {_scores(noise, leaderboard)}."
-    for model, closed in _closed(heard).items():
+    for model, closed in _closed(claimed).items():
         rivals = _listed(dict.fromkeys(rival for _, rival in closed), "other")
         where = _scores(list(dict.fromkeys(board for board, _ in closed)), leaderboard)
         yield f"What {model} did not answer could close its difference from {rivals} on {where}."
-    if silent:
-        yield f"Nothing is claimed on {plural(len(silent), 'score')}; the reason is below each."
+    if unclaimed := len(boards) - len(claimed):
+        yield f"Nothing is claimed on {plural(unclaimed, 'score')}; the reason is below each."
     if shares := [
         difference.paired for board in boards for difference in board.differences if difference.paired
     ]:
@@ -312,6 +324,27 @@ def _in_short(leaderboard: Leaderboard) -> Iterator[str]:
     if levels := {board.level for board in boards if board.level < ALPHA}:
         level = percent(min(levels), digits=1)
         yield f"Intervals from few pictures are rough; a stricter level, {level}, makes up for that."
+
+
+def _claimed(boards: Sequence[Board]) -> list[Board]:
+    """The boards that claim something about a model."""
+    return [board for board in boards if not all(standing.doubt for standing in board.standings)]
+
+
+def _missing_answers(leaderboard: Leaderboard) -> Iterator[str]:
+    """The models that lack too many answers, with the largest share of a score, and what follows."""
+    shares: dict[str, float] = {}
+    for board in leaderboard.boards:
+        for standing in board.standings:
+            if standing.lacking:
+                share = standing.missing / standing.asked
+                shares[standing.model] = max(shares.get(standing.model, 0.0), share)
+    if shares:
+        lost = [f"{percent(share)} of {model}'s answers" for model, share in shares.items()]
+        yield (
+            f"{_listed(lost, 'other share')} are missing; in each case at most 5% may be. "
+            "A difference is clear only if it would be so however these answers had gone."
+        )
 
 
 def _leads(board: Board, leaderboard: Leaderboard) -> Iterator[str]:

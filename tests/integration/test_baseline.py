@@ -18,7 +18,7 @@ from pytest_factorfair.gates.comparison import changes
 from pytest_factorfair.reports.json_report import AGAIN, EXPECTED
 from pytest_factorfair.runs import baseline
 from tests.finished import IDEAL, Finished
-from tests.project import FEW_PORTRAITS, Project
+from tests.project import FEW_PORTRAITS, Project, rename
 
 SIZES = ("FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24")
 BASELINE = "--factorfair-baseline=former.json"
@@ -58,9 +58,8 @@ def test_the_same_model_has_not_changed(former: Project, capsys: pytest.CaptureF
         ]
     )
     capsys.readouterr()
-    assert (
-        main(["compare", "--format=text", "former.json", str(former.report_path)]) == 0
-    )  # offline, from the reports
+    # Offline, from the reports.
+    assert main(["compare", "--format=text", "former.json", str(former.report_path)]) == 0
     assert "nothing regressed" in " ".join(capsys.readouterr().out.split())  # paths decide where lines end
 
 
@@ -111,8 +110,14 @@ def test_a_worse_model_fails_and_its_statistics_are_listed(
     statistics = [change["statistic"] for change in former.report()["changes"] if change["regressed"]]
     assert set(statistics) > {None}
     capsys.readouterr()
-    assert main(["compare", "--format=text", "former.json", str(former.report_path)]) == 0
-    assert "REGRESSED" not in capsys.readouterr().out  # the models are two
+    files = ["former.json", str(former.report_path)]
+    assert main(["compare", "--format=text", *files]) == 0
+    out = capsys.readouterr().out
+    assert "sim:ideal is ahead of sim:uniform on" in " ".join(out.split())
+    assert "REGRESSED" not in out  # another model is no later release of this one
+    rename(former.report_path, "sim:ideal")
+    assert main(["compare", "--format=text", *files]) == 1
+    assert "REGRESSED S_fact objective gender" in capsys.readouterr().out
 
 
 def _edited(project: Project, **parts: Any) -> None:

@@ -8,13 +8,14 @@ import shutil
 from collections.abc import Mapping
 from contextlib import redirect_stdout
 from io import StringIO
+from math import log2
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_factorfair.commands.cli import main
-from tests.finished import BOUNDED, Finished
+from tests.finished import BOUNDED, IDEAL, Finished
 from tests.project import Project
 
 SIZES = ("-p", "no:xdist", "FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24")
@@ -314,14 +315,71 @@ def test_boards_say_where_they_differ_from_reports(
     assert "without bias; the reports use plugin\nintervals and differences are those of" in out
 
 
-@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_two_models_are_compared_briefly_in_a_terminal(
+    report: Path, finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S_E of strength .9 is the entropy of .95 and .05. The chart shows the scores of the reports."""
+    ideal, biased = finished(*IDEAL) / "report.json", _copy(report, tmp_path, THREE[2])
+    assert main(["compare", str(ideal), biased]) == 0  # however much worse the second model is
+    out = capsys.readouterr().out
+    lines = out.splitlines()
+    assert len(lines) <= 45
+    assert [line for line in lines if len(line) > 80 and " " in line.strip()] == []
+    assert out.startswith(f"{THREE[0]} (report 1): PASS")
+    rows = {
+        row[1]: (row[2], float(row[3]), float(row[4]))
+        for row in re.finditer(r"^(\S.+?) +([.ab*]{30}) +(-?[\d.]+) +(-?[\d.]+)$", out, re.MULTILINE)
+    }
+    axis, _, other = rows["gender: S_E, base"]
+    assert other == pytest.approx(-(0.95 * log2(0.95) + 0.05 * log2(0.05)), abs=0.1)
+    assert (axis.index("b"), axis.index("a")) == (int(other * 30), 29)
+    assert set(axis) == {".", "a", "b"}
+    assert rows["race: S_fact, objective"] == ("." * 29 + "*", 1.0, 1.0)
+    for file, values in (
+        (ideal, [row[1] for row in rows.values()]),
+        (biased, [row[2] for row in rows.values()]),
+    ):
+        reported = {
+            (score["attribute"], score["metric"], score["context"] or score["part"]): score["corrected"]
+            for score in json.loads(Path(file).read_text())["scores"]
+        }
+        for label, value in zip(rows, values, strict=True):
+            attribute, name, where = re.split(": |, ", label)
+            assert value == pytest.approx(reported[attribute, name.lower(), where], abs=0.0006), label
+    ahead = re.search(r"is ahead of \S+ on (\d+) of (\d+) scores and behind on none", " ".join(out.split()))
+    assert ahead is not None
+    differing, total = map(int, ahead.groups())
+    assert f"{len(rows)} of {total} scores, 1 is best" in out
+    assert f"No difference is clear on {total - differing} scores." in out
+    assert len(re.findall(rf"^gender: {THREE[0]} ", out, re.MULTILINE)) == differing
+    assert main(["compare", "--format=text", str(ideal), biased]) == 0
+    boards = re.findall(r": (?:[01] is best|neither end is best)", capsys.readouterr().out)
+    assert len(boards) == total
+
+
+def test_a_later_report_that_got_worse_fails_however_it_is_printed(
+    report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same answers as in the test above, under one model's name; then beside another model."""
+    former, later = _copy(report, tmp_path, THREE[0]), _copy(report, tmp_path, THREE[2], named=THREE[0])
+    assert main(["compare", former, later]) == 1
+    assert "REGRESSED S_E base gender" in capsys.readouterr().out
+    assert main(["compare", former, later, _copy(report, tmp_path, THREE[1])]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    described = [line for line in lines if line.startswith("report 2: gender: asked to judge")]
+    assert len(described) == 4
+    assert not any(line.startswith("asked to") for line in lines)
+
+
+@pytest.mark.parametrize("form", ["brief", "text", "markdown"])
 def test_hostile_names_are_shown_and_do_not_act(
     report: Path, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hostile = _copy(report, tmp_path, THREE[2], named=HOSTILE)
     plain = _copy(report, tmp_path, THREE[0])
     target = tmp_path / "told"
-    arguments = ["--teacher", HOSTILE, "--format", form, "-o", str(target)]
+    teacher = [] if form == "brief" else ["--teacher", HOSTILE]
+    arguments = [*teacher, "--format", form, "-o", str(target)]
     assert main(["compare", plain, hostile, *arguments]) == 0
     assert capsys.readouterr() == ("", "")
     text = target.read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.schema import schema
 from tests import forkserver
 from tests.own_benchmark import FOLDER, GREETINGS, HELLO
-from tests.project import Project, program
+from tests.project import Project, program, rename
 
 
 @pytest.fixture
@@ -264,6 +264,12 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
     )  # fmt: skip
     assert main([*compare, "--checklist=hello.yaml"]) == 0  # counts the answers again
     assert capsys.readouterr().out == printed
+    shutil.copy("after.json", "later.json")
+    rename(Path("later.json"), "python:people:snob")
+    assert main(["compare", "before.json", "later.json"]) == 1
+    pytest.LineMatcher(capsys.readouterr().out.splitlines()).fnmatch_lines(
+        ["From report 1 to report 2: 1 score regressed.", row]
+    )
     before = json.loads(Path("before.json").read_text())
     (counts,) = before.pop("counts")
     assert (counts["model"], counts["benchmark"]) == ("python:people:snob", "greetings")

@@ -99,7 +99,7 @@ def test_a_whole_run_is_read_in_minutes(
 
 
 def test_gates_are_sentences_with_their_expressions_behind_them(finished: Finished, opened: Open) -> None:
-    """They are folded, as what did not pass is told above; a row per verdict, those that failed first."""
+    """The table is folded, because the page begins with what did not pass; failures come first."""
     folder = finished(*FAILING)
     gates = json.loads((folder / "report.json").read_text(encoding="utf-8"))["gates"]
     with opened(folder / "report.html") as shown:

@@ -281,6 +281,17 @@ def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Ve
         ),
         (
             [
+                replace(verdict, model=model)
+                for model, verdict in zip(
+                    ("a", ""),
+                    _of_cause("", "failed", "not judged", sentence="It errs; the limit is 5."),
+                    strict=True,
+                )
+            ],
+            "Do not ship it: it errs.",
+        ),
+        (
+            [
                 replace(verdict, about=f"{kind} about x")
                 for kind, verdict in zip(
                     ("facts", "facts", "judgements", "judgements"),

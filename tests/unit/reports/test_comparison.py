@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from pytest_factorfair.domain import Change
-from pytest_factorfair.domain.board import Board, Difference, Leaderboard, Standing, Succession
+from pytest_factorfair.domain.board import Board, Certainty, Difference, Leaderboard, Standing, Succession
 from pytest_factorfair.reports.html.comparison import to_html
-from pytest_factorfair.reports.leaderboard import HOW, headline, to_markdown, to_text
+from pytest_factorfair.reports.leaderboard import HOW, headline, to_brief, to_markdown, to_text
 
 ROOT = Path(__file__).parents[3]
 MODELS = tuple(f"vendor/a-model-with-a-long-name-and-a-<b>version</b>-{number:03}" for number in range(100))
@@ -46,6 +50,57 @@ def test_text_of_a_hundred_models() -> None:
     ranks = re.findall(r"^(\d+) vendor", text, flags=re.MULTILINE)
     assert ranks == [str(rank) for rank in range(1, 101)]
     assert to_markdown(_found()).count("\n| 1") == 12  # 1, 10 to 19 and 100
+
+
+def _brief(values: Mapping[str, float | None], *, doubts: Mapping[str, str] | None = None) -> list[str]:
+    """The brief text on models with these values of S_E, with a reason for each whose value is in doubt."""
+    doubts, models = doubts or {}, tuple(values)
+    standings = tuple(
+        Standing(model, None if value is None else rank, value, value, value, "a", 96, 0, 0, 0,
+                 doubt=doubts.get(model, ""))
+        for rank, (model, value) in enumerate(values.items(), 1)
+    )  # fmt: skip
+    certainty: Certainty = "unclaimed" if doubts else "noise"
+    differences = (Difference(models[0], models[1], 0.0, -0.1, 0.1, certainty, 1.0),)
+    board = Board("c", "subjective", "base", "gender", "s_e", "higher", standings, differences)
+    signed = replace(board, metric="s_kld", better="neither")
+    return to_brief(Leaderboard(models, (), (board, signed), ())).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("values", "axis", "numbers"),
+    [
+        ((0.5, 0.499), "." * 14 + "ba" + "." * 14, ["0.500", "0.499"]),
+        ((1.0, 0.0), "b" + "." * 28 + "a", ["1.000", "0.000"]),
+        ((0.99, -0.25), "b" + "." * 28 + "a", ["0.990", "-0.250"]),  # an estimate without bias may be below 0
+        ((0.2, None), "." * 6 + "a" + "." * 23, ["0.200", "-"]),
+        ((0.2, 0.21), "." * 6 + "*" + "." * 23, ["0.200", "0.210"]),
+    ],
+)
+def test_two_models_in_the_chart(values: tuple[float, float | None], axis: str, numbers: list[str]) -> None:
+    lines = _brief(dict(zip("xy", values, strict=True)))
+    row = next(line for line in lines if line.startswith("gender: S_E, base"))
+    assert row.split()[3:] == [axis, *numbers]
+    assert len(row) <= 80
+    assert ("* = several models" in lines) == ("*" in axis)
+    assert any(line.startswith("1 of 2 scores, 1 is best") for line in lines)  # the other has no better end
+    assert "No difference is clear on 2 scores." in lines
+
+
+def test_every_model_has_its_own_letter_in_the_chart_or_there_is_none() -> None:
+    thirty = _brief({f"model{number}": number / 30 for number in range(30)})
+    assert any("C = model28, D = model29" in line for line in thirty)
+    row = next(line for line in thirty if line.startswith("gender: S_E, base"))
+    assert row.split()[3:] == ["abcdefghijklmnopqrstuvwxyzABCD"]
+    many = _brief({f"model{number}": number / 53 for number in range(53)})
+    assert "There is no chart of more than 52 models." in many
+    assert not any(line.startswith("gender: S_E, base") for line in many)
+
+
+def test_what_is_not_claimed_is_not_called_unclear() -> None:
+    lines = _brief({"x": 0.9, "y": 0.1}, doubts=dict.fromkeys("xy", "12 answers are missing"))
+    assert "No difference is clear on 0 scores." not in lines
+    assert "Nothing is claimed on 2 scores." in lines
 
 
 def _change(*, doubt: str = "") -> Change:

@@ -34,16 +34,23 @@ def declining(reported: Reported) -> Iterator[Declining]:
         if topic.part == "subjective":
             by_model.setdefault(topic.model, {}).setdefault(topic.attribute, []).append(topic)
     for model, by_attribute in by_model.items():
-        asked, declined = max(
-            (sum(topic.asked for topic in about), sum(topic.declined for topic in about))
+        asked, declined, answered = max(
+            (
+                sum(topic.asked for topic in about),
+                sum(topic.declined for topic in about),
+                sum(topic.answered for topic in about),
+            )
             for about in by_attribute.values()
         )
         if not declined:
             continue
-        choices, subject = asked - declined, model if len(by_model) > 1 else "It"
-        amount = "all" if not choices else f"{min(max(round(100 * declined / asked), 1), 99)} of 100"
+        others, choices = asked - declined, answered - declined
+        subject = model if len(by_model) > 1 else "It"
+        amount = "all" if not others else f"{min(max(round(100 * declined / asked), 1), 99)} of 100"
         alike = ", alike for all groups" if all(scanned.get(model, [False])) else ""
         sentence = f"{subject} declined {amount} judgements{alike}"
+        if missing := others - choices:
+            sentence += f"; {plural(missing, 'answer is', 'answers are')} missing"
         if choices >= FEW_CHOICES:
             sentence += f"; of the other {choices:,}, {_picked(by_attribute)}"
         elif choices:

@@ -17,10 +17,10 @@ from pytest_factorfair.runs.submissions import TICK
 if TYPE_CHECKING:
     from pytest_factorfair.batches.protocol import BatchModel
     from pytest_factorfair.domain import Query
-    from pytest_factorfair.engine import Engine
     from pytest_factorfair.models import Model
     from pytest_factorfair.runs.progress import Meter
     from pytest_factorfair.runs.run import Run
+    from pytest_factorfair.runs.submissions import Submissions
     from pytest_factorfair.store import Store
 
 
@@ -50,18 +50,19 @@ def check(run: Run) -> None:
 class Sender:
     """Sends and collects the batches of a run, in the process that controls it."""
 
-    def __init__(self, run: Run, engine: Engine, store: Store) -> None:
+    def __init__(self, run: Run, submissions: Submissions, store: Store) -> None:
         self._run = run
+        self._submissions = submissions
         self._batching = Batching(
             store,
-            engine,
+            submissions.engine,
             price=run.batch_price,
             estimate=estimates(run.batch_price, run.modality),
             refresh=run.settings.reuse == "none",
         )
 
     def fetch(self, queries: Iterable[tuple[str, Sequence[Query]]], meter: Meter) -> None:
-        """Fetch the answers of batches to the queries of each model into the store; as ``runs.batches``."""
+        """Fetch the answers of batches into the store; see ``Execution.fetch_batches``."""
         by_model: dict[str, list[Query]] = {}
         for spec, of_model in queries:
             by_model.setdefault(spec, []).extend(of_model)
@@ -71,10 +72,24 @@ class Sender:
             for spec, of_model in by_model.items()
             if (model := _batched(self._run.models[spec])) is not None
         ]
-        _announced(under_way, lines, meter)
+        self._wait(under_way, lines, meter)
         errors = [error for future in under_way if (error := future.exception()) is not None]
         if errors:  # one that no later run can help comes first
             raise min(errors, key=lambda error: isinstance(error, PendingError))
+
+    def _wait(self, under_way: Sequence[Future[None]], lines: queue.SimpleQueue[str], meter: Meter) -> None:
+        """Wait for all batches, and show the lines that they announce meanwhile."""
+        try:
+            while True:
+                self._submissions.reader.catch_up()  # the pilot's replies are judged meanwhile
+                running = wait(under_way, TICK).not_done
+                while not lines.empty():
+                    meter.announce(lines.get())
+                if not running:
+                    return
+                meter.tick()
+        finally:
+            meter.clear()
 
     def _plan(self, model: BatchModel) -> Plan:
         batch = self._run.settings.batch
@@ -87,17 +102,3 @@ class Sender:
 def _batched(model: Model) -> BatchModel | None:
     """The model, if it is one whose requests can be sent in batches."""
     return cast("BatchModel", model) if hasattr(model, "take_form") else None
-
-
-def _announced(under_way: Sequence[Future[None]], lines: queue.SimpleQueue[str], meter: Meter) -> None:
-    """Wait for all, and show the lines that they tell meanwhile."""
-    try:
-        while True:
-            running = wait(under_way, TICK).not_done
-            while not lines.empty():
-                meter.announce(lines.get())
-            if not running:
-                return
-            meter.tick()
-    finally:
-        meter.clear()

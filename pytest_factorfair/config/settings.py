@@ -256,7 +256,7 @@ def resolve(
 ) -> Settings:
     """Resolve the settings from all sources: ``root`` is the project's folder, ``here`` the current folder.
 
-    The environment and pyproject.toml set ``only`` these options, by name, and waivers.
+    ``only`` are the names of the options that the environment and pyproject.toml may set, besides waivers.
 
     Raises:
         InputError: a value is invalid; names where it was given.

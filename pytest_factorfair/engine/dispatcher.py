@@ -242,9 +242,11 @@ class Dispatcher:
         sought = [key for key in claimed if self._reuse != "none" or key in self.fresh]
 
         def read() -> Mapping[str, Response]:
-            if sought and self._empty is None:
+            if not sought:
+                return {}
+            if self._empty is None:
                 self._empty = self._store.empty
-            return self._store.responses(sought) if sought and not self._empty else {}
+            return {} if self._empty else self._store.responses(sought)
 
         return await asyncio.get_running_loop().run_in_executor(self._reader, read)
 

@@ -307,10 +307,10 @@ class Unusable(NamedTuple):
 
 
 Judge = Callable[[Model, Query, Response], Unusable | Literal["usable", "declined"]]
-"""Says whether a reply is of use to the run. One that declines says nothing of the others."""
+"""Says whether the run can use a reply. One that declines says nothing about the others."""
 
 JudgeOf = Callable[[Query, Response], Judge | None]
-"""What judges a reply, once it is there; called in the loop's thread, which must not import anything."""
+"""Returns what judges a reply, None until the main thread has imported that; called in the loop's thread."""
 
 
 class FirstReplies:
@@ -320,7 +320,8 @@ class FirstReplies:
     (0: never), over all its processes. It ends after fewer if all were cut off before they began. A reply
     with words may be read although it is cut off: a base model never ends by itself.
 
-    ``judge`` returns what judges a reply, once it is there, and ``ended`` whether the asking has ended.
+    Asking pauses after a reply until ``judge`` returns something. So the main thread must import what judges
+    replies while it waits for answers. ``ended`` is whether the asking has ended.
     """
 
     def __init__(

@@ -163,8 +163,7 @@ class AnswerReader:
         """Whether a reply can be used; not if it is unparsed, or refuses a question of fact.
 
         A careful model may decline all judgements, but only its replies to questions of fact show whether it
-        answers those. Whom a picture shows only the detector knows, so any
-        picture is of use.
+        answers those. Only the detector knows whom a picture shows, so any picture can be used.
         """
         case = query.case
         if case is None or case.checklist not in self._checklists:

@@ -130,8 +130,8 @@ def _check_settings(settings: Settings, checklist: Checklist) -> None:
     """
     if settings.preset == CANARY and checklist.protocol != CANARY:
         raise InputError(
-            f"{settings.where('checklist')}: checklist '{checklist.name}' is no canary, which "
-            f"{settings.where('preset')}={CANARY} asks; leave the option out"
+            f"{settings.where('checklist')}: checklist '{checklist.name}' is not a canary; "
+            f"leave the option out with {settings.where('preset')}={CANARY}"
         )
     if settings.explain and checklist.modality == "image":
         raise InputError(f"{settings.where('explain')}: a picture gives no reason; leave the option out")

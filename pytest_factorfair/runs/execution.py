@@ -144,7 +144,7 @@ class Execution:
 
     @cached_property
     def _sender(self) -> Sender:
-        sender: Sender = Wing.BATCHES.enter().Sender(self.run, self.submissions.engine, self.store)
+        sender: Sender = Wing.BATCHES.enter().Sender(self.run, self.submissions, self.store)
         return sender
 
     @property

@@ -560,3 +560,13 @@ def test_a_batch_in_a_folder_is_cancelled(project: Project, monkeypatch: pytest.
     assert result.ret == SUBMITTED
     result.stdout.fnmatch_lines([f"release: NOT JUDGED: submitted: batch {row['name'][:8]} was cancelled, *"])
     assert project.stored() == 1
+
+
+def test_a_pilot_on_one_connection_does_not_hang(project: Project, service: StubServer) -> None:
+    service.script_batches(duration=100.0)
+    result = project.run(
+        *options(service, "-p", "no:xdist", "--factorfair-batch=leave", "--factorfair-max-connections=1"),
+        model="openai/gpt-4o",
+    )
+    assert result.ret == SUBMITTED
+    assert service.stats()["requests"] == PILOT

@@ -130,7 +130,7 @@ def test_workers_and_a_service_at_temperature_0(project: Project, stub: StubServ
             ("--factorfair-model=sim:uniform",),
             "a canary follows one model, and 2 are named: run one at a time",
         ),
-        (("--factorfair-checklist=fact_or_fair",), "checklist 'fact_or_fair' is no canary"),
+        (("--factorfair-checklist=fact_or_fair",), "checklist 'fact_or_fair' is not a canary"),
         (
             ("--factorfair-samples=repeats=1",),
             "asks each question at least twice: --factorfair-preset=canary",

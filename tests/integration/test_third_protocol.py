@@ -226,6 +226,24 @@ def test_an_exception_of_a_benchmark_is_one_line_before_anything_is_asked(
     assert not (hello.path / ".factorfair").exists()
 
 
+@pytest.mark.parametrize(
+    ("method", "subject"),
+    [
+        ("queries", "the queries of case 'morning' of checklist 'hello'"),
+        ("notices", "the notices of checklist 'hello'"),
+        ("coverage", "the coverage of benchmark 'greetings'"),
+        ("report", "the scores of benchmark 'greetings'"),
+    ],
+)
+def test_an_exception_of_a_benchmark_is_one_line_later(hello: Project, method: str, subject: str) -> None:
+    recipe = (FOLDER / "conftest.py").read_text(encoding="utf-8")
+    broken = f"\ndef broken(*_, **__): raise KeyError('tall')\nGreetingsBenchmark.{method} = broken\n"
+    hello.write("conftest.py", recipe + broken)
+    result = run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"ERROR: {subject}: *conftest.py, line *, raised KeyError: 'tall'"])
+
+
 def test_probabilities_that_it_does_not_count_are_refused(hello: Project) -> None:
     result = run(hello, "-p", "no:xdist", "--factorfair-answers=probabilities")
     assert result.ret == 4

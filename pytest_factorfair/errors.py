@@ -24,10 +24,11 @@ from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from traceback import walk_tb
+from traceback import extract_tb, format_exception_only, walk_tb
 from typing import TYPE_CHECKING, Literal, Self
 
 if TYPE_CHECKING:
@@ -222,3 +223,20 @@ def nearest(word: str, words: Iterable[str], *, listing: bool = True, cutoff: fl
     if close:
         return f"; did you mean '{folded[close[0]]}'?"
     return f"; known: {', '.join(choices)}" if choices and listing else ""
+
+
+@contextmanager
+def attributed(subject: str) -> Iterator[None]:
+    """A context in which code of a user's benchmark runs.
+
+    Raises:
+        InputError: the code raised an exception; one line with the subject, the exception and its line.
+    """
+    try:
+        yield
+    except FactorfairError:
+        raise
+    except Exception as error:
+        frame = extract_tb(error.__traceback__)[-1]
+        raised = format_exception_only(error)[0].strip()
+        raise InputError(f"{subject}: {frame.filename}, line {frame.lineno}, raised {raised}") from error

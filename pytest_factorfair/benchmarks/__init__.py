@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_factorfair.checklist.locate import shipped
 from pytest_factorfair.domain import MEMBERS, Case, Checklist, Query, Sampling, Score
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.errors import InputError, attributed
 
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.benchmark import Benchmark
@@ -264,12 +264,14 @@ def sources(name: str, content: str) -> tuple[Source, ...]:
 
 def cases(checklist: Checklist, sampling: Sampling) -> tuple[Case, ...]:
     """The cases in the order of the checklist."""
-    return benchmark_of(checklist).cases(checklist, sampling)
+    with attributed(f"the cases of checklist '{checklist.name}'"):
+        return benchmark_of(checklist).cases(checklist, sampling)
 
 
 def queries(checklist: Checklist, case: Case, sampling: Sampling) -> tuple[Query, ...]:
     """The queries of a case, in the order in which they are asked."""
-    return benchmark_of(checklist).queries(checklist, case, sampling)
+    with attributed(f"the queries of case '{case.id}' of checklist '{checklist.name}'"):
+        return benchmark_of(checklist).queries(checklist, case, sampling)
 
 
 def _files() -> loading.FilesByBenchmark:
@@ -277,4 +279,6 @@ def _files() -> loading.FilesByBenchmark:
 
 
 def _files_of(name: str) -> loading.Files[Any, Any]:
-    return benchmark_named(name).files()
+    benchmark = benchmark_named(name)
+    with attributed(f"the files of benchmark '{name}'"):
+        return benchmark.files()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Generic
@@ -264,14 +263,17 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
 
         An attribute has a row for each part if a metric has scores of several.
         """
-        cells: dict[str, dict[str, Score]] = {}
         scores = [score for score in summary.scores if score.metric in self.printed and score.context is None]
-        measured = {(score.attribute, score.metric, score.part) for score in scores}
-        parts = Counter((attribute, metric) for attribute, metric, _ in measured)
-        several = {attribute for (attribute, _), number_of_parts in parts.items() if number_of_parts > 1}
+        parts: dict[tuple[str, str], set[str]] = {}
         for score in scores:
-            about = score.part if score.attribute == ALL else score.attribute
-            if score.attribute in several - {ALL}:
+            parts.setdefault((score.attribute, score.metric), set()).add(score.part)
+        divided = {attribute for (attribute, _), of_metric in parts.items() if len(of_metric) > 1}
+        cells: dict[str, dict[str, Score]] = {}
+        for score in scores:
+            about = score.attribute
+            if about == ALL:
+                about = score.part
+            elif about in divided:
                 about = f"{score.part} {about}"
             cells.setdefault(" ".join((*among(summary, score), about)), {})[score.metric] = score
         shown = [name for name in self.printed if any(name in row for row in cells.values())]

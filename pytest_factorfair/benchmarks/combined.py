@@ -19,7 +19,6 @@ from pytest_factorfair.benchmarks.measurement import (
     Estimation,
     Measurement,
     TopicKey,
-    attributed,
 )
 from pytest_factorfair.benchmarks.measuring import (
     BenchmarkReport,
@@ -31,7 +30,7 @@ from pytest_factorfair.benchmarks.measuring import (
 from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.domain import Case, Checklist, Declining, Gate, Reported, Summary
 from pytest_factorfair.drawing import statements
-from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.errors import InputError, attributed, nearest
 
 
 def metrics(among: Iterable[AnyBenchmark]) -> Mapping[str, Metric]:

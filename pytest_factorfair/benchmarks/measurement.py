@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite, sqrt
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -22,7 +20,7 @@ from pytest_factorfair.domain import (
     Score,
     plural,
 )
-from pytest_factorfair.errors import FactorfairError, InputError
+from pytest_factorfair.errors import InputError, attributed
 from pytest_factorfair.statistics.bounds import BEYOND, POWER
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
@@ -357,23 +355,6 @@ class Measurement(ABC):
     def covers(self) -> frozenset[Hashable]:
         """The keys of the answers that it covers, in the benchmark's own terms."""
         return frozenset()
-
-
-@contextmanager
-def attributed(subject: str) -> Iterator[None]:
-    """A context in which code of a user's benchmark runs.
-
-    Raises:
-        InputError: the code raised an exception; one line with the subject, the exception and its line.
-    """
-    try:
-        yield
-    except FactorfairError:
-        raise
-    except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        raised = traceback.format_exception_only(error)[0].strip()
-        raise InputError(f"{subject}: {frame.filename}, line {frame.lineno}, raised {raised}") from error
 
 
 def checked_estimate(measurement: Measurement) -> Estimate:

@@ -190,7 +190,7 @@ def _check_face(face: Face, groups: Mapping[str, tuple[str, ...]]) -> None:
 
 
 def other_words(group: object, attribute: str, groups: Mapping[str, Sequence[str]]) -> str:
-    """A word of a detector that is no group of an attribute, and the words that are."""
+    """Say which word of a detector is not a group of the attribute, and which words are."""
     if attribute not in groups:
         return f"'{group}' for '{attribute}'; this checklist asks about {', '.join(groups)}"
     return f"'{group}' for '{attribute}', whose groups are {', '.join(groups[attribute])}"

@@ -15,10 +15,11 @@ from pytest_factorfair.benchmarks.comparing import (
     ModelComparison,
     model_comparisons,
 )
-from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, Counts, Moved, attributed
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, Counts, Moved
 from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.domain import Change
 from pytest_factorfair.domain.board import Board, Certainty, Difference, Standing
+from pytest_factorfair.errors import attributed
 from pytest_factorfair.gates.evidence import IF_FEW, part_of_level, too_many_missing, unfounded
 from pytest_factorfair.gates.explanation import changed_in_words
 from pytest_factorfair.gates.threshold import ROUNDING_OF_CHANGES

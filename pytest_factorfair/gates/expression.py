@@ -10,11 +10,11 @@ from typing import get_args
 
 from pytest_factorfair.benchmarks import AnyBenchmark, benchmark_of, benchmarks
 from pytest_factorfair.benchmarks.combined import by_benchmark, measure, metric_named, scope, selected
-from pytest_factorfair.benchmarks.measurement import CORRECTED, Counts, attributed
+from pytest_factorfair.benchmarks.measurement import CORRECTED, Counts
 from pytest_factorfair.benchmarks.measuring import GateSet, Scope, filter_words
 from pytest_factorfair.benchmarks.metric import Sense
 from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling, Selection, gate_parts, selection
-from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.errors import InputError, attributed, nearest
 
 SETS: tuple[GateSet, ...] = get_args(GateSet)
 REASONS = "reason"
@@ -123,9 +123,9 @@ def recommended(
     for checklist in checklists:
         prefix = (checklist.name,) if len(checklists) > 1 else ()
         benchmark = benchmark_of(checklist)
-        for metric, filters, bound in benchmark.recommended(
-            checklist, sampling, baseline=baseline, gates=name
-        ):
+        with attributed(f"the recommended gates of checklist '{checklist.name}'"):
+            expressions = tuple(benchmark.recommended(checklist, sampling, baseline=baseline, gates=name))
+        for metric, filters, bound in expressions:
             words = ",".join((*prefix, *filters))
             gates.append(parse(f"{metric}[{words}] {bound}" if words else f"{metric} {bound}"))
     return tuple(gates)

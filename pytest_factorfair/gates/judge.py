@@ -12,8 +12,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pytest_factorfair.benchmarks import combined
-from pytest_factorfair.benchmarks.measurement import BaselineCounts, Counts, Estimation, TopicKey, attributed
+from pytest_factorfair.benchmarks.measurement import BaselineCounts, Counts, Estimation, TopicKey
 from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict, Waiver, plural
+from pytest_factorfair.errors import attributed
 from pytest_factorfair.gates.evidence import Finding, GatedScore, corrected, examine, unclear
 from pytest_factorfair.gates.explanation import explained
 from pytest_factorfair.gates.levels import levels

@@ -19,6 +19,7 @@ from pytest_factorfair.domain import (
     listed,
     plural,
 )
+from pytest_factorfair.errors import attributed
 from pytest_factorfair.gates.evidence import TOO_CLOSE, WRONG_SIDE
 from pytest_factorfair.gates.expression import parse
 
@@ -280,7 +281,9 @@ def unjudged(gates: Iterable[Gate], counts: Sequence[Counts]) -> tuple[str, ...]
     coverage: dict[tuple[str, str], dict[str, bool]] = {}
     for benchmark, benchmark_counts in by_benchmark(counts):
         for checklist_counts in benchmark_counts:
-            for key, answers, context, attribute in benchmark.coverage(checklist_counts):
+            with attributed(f"the coverage of benchmark '{benchmark.name}'"):
+                coverable = tuple(benchmark.coverage(checklist_counts))
+            for key, answers, context, attribute in coverable:
                 attributes = coverage.setdefault((answers, context), {})
                 attributes[attribute] = attributes.get(attribute, True) and key in judged
     uncovered: dict[str, list[str]] = {}

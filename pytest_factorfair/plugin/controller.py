@@ -58,7 +58,7 @@ class Controller:
             if self._dry:
                 return Outlook.of(self._execution.run, None).lines(sized=sized)
             return self._execution.header(sized=sized)
-        except StoreError as error:
+        except (InputError, StoreError) as error:
             raise pytest.UsageError(redacted(str(error))) from None
 
     def pytest_report_collectionfinish(self) -> list[str]:

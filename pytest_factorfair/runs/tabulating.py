@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_factorfair.benchmarks import benchmark_of
-from pytest_factorfair.benchmarks.measurement import Counts, attributed
+from pytest_factorfair.benchmarks.measurement import Counts
 from pytest_factorfair.domain import Case, Checklist, Record, Sampling, plural
+from pytest_factorfair.errors import attributed
 from pytest_factorfair.models import protocol
 
 if TYPE_CHECKING:

@@ -203,6 +203,12 @@ from pytest_factorfair.statistics.estimate import Estimate
 @pytest.mark.parametrize(
     ("method", "line"),
     [
+        ("files", "the files of benchmark 'greetings': *conftest.py, line *, raised KeyError: 'tall'"),
+        ("cases", "the cases of checklist 'hello': *conftest.py, line *, raised KeyError: 'tall'"),
+        (
+            "recommended",
+            "the recommended gates of checklist 'hello': *conftest.py, line *, raised KeyError: 'tall'",
+        ),
         ("count", "the counts of checklist 'hello': *conftest.py, line *, raised KeyError: 'tall'"),
         ("scores", "metric 'tallness': *conftest.py, line *, raised KeyError: 'tall'"),
     ],
@@ -213,10 +219,29 @@ def test_an_exception_of_a_benchmark_is_one_line_before_anything_is_asked(
     recipe = (FOLDER / "conftest.py").read_text(encoding="utf-8")
     broken = f"\ndef broken(*_, **__): raise KeyError('tall')\nGreetingsBenchmark.{method} = broken\n"
     hello.write("conftest.py", recipe + broken)
-    result = run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5")
+    gate = "default" if method == "recommended" else "tallness >= 0.5"
+    result = run(hello, "-p", "no:xdist", f"--factorfair-gate={gate}")
     assert result.ret == 4
     result.stderr.fnmatch_lines([f"ERROR: {line}"])
     assert not (hello.path / ".factorfair").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "subject"),
+    [
+        ("queries", "the queries of case 'morning' of checklist 'hello'"),
+        ("notices", "the notices of checklist 'hello'"),
+        ("coverage", "the coverage of benchmark 'greetings'"),
+        ("report", "the scores of benchmark 'greetings'"),
+    ],
+)
+def test_an_exception_of_a_benchmark_is_one_line_later(hello: Project, method: str, subject: str) -> None:
+    recipe = (FOLDER / "conftest.py").read_text(encoding="utf-8")
+    broken = f"\ndef broken(*_, **__): raise KeyError('tall')\nGreetingsBenchmark.{method} = broken\n"
+    hello.write("conftest.py", recipe + broken)
+    result = run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"ERROR: {subject}: *conftest.py, line *, raised KeyError: 'tall'"])
 
 
 def test_probabilities_that_it_does_not_count_are_refused(hello: Project) -> None:

@@ -377,8 +377,8 @@ def choices(design: ItemDesign, look: FirstLook, metric: ScanMetric, allowed: Al
         split = float(evenly[rows, kind].sum())
         n = round(float(named[rows].sum()))
         picked = taken[rows, kind] - evenly[rows, kind]
-        more = cell.taken > cell.fair
-        showing = rows[(picked > HALF) if more else (named[rows].sum(axis=1) - picked > HALF)]
+        picked_too_often = cell.taken > cell.fair
+        showing = rows[(picked > HALF) if picked_too_often else (named[rows].sum(axis=1) - picked > HALF)]
         cell = cell._replace(
             taken=cell.taken - split,
             fair=cell.fair - split,

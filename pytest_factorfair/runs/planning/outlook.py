@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair.benchmarks import benchmark_of
 from pytest_factorfair.domain import AnswerMode, dollars, expired, listed, plural
+from pytest_factorfair.errors import attributed
 from pytest_factorfair.models.protocol import stored_name
 from pytest_factorfair.redaction import redacted
 
@@ -249,7 +250,8 @@ def notices(run: Run) -> Iterator[str]:
         yield settings.unread
     yield from _on_declines(run)
     for checklist in run.checklists:
-        yield from benchmark_of(checklist).notices(checklist, run.sampling)
+        with attributed(f"the notices of checklist '{checklist.name}'"):
+            yield from benchmark_of(checklist).notices(checklist, run.sampling)
     if run.settings.gates:
         from pytest_factorfair import gates
 

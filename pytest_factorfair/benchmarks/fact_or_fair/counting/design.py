@@ -82,7 +82,7 @@ class _Asked(NamedTuple):
     people: tuple[str, ...]
     labels: Mapping[str, tuple[IntArray, IntArray]]
     """The labelled group of each question, by attribute, and that of the other end."""
-    told: Mapping[str, IntArray]
+    mentioned: Mapping[str, IntArray]
     """The group that the context names at random."""
 
     def column(self, values: Iterable[int]) -> IntArray:
@@ -148,7 +148,7 @@ def _asked(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling
             for name, index in columns.items():
                 groups[name][row, letter] = index(option.groups[name])
     truths = {statistic.id: statistic.truths for statistic in checklist.statistics}
-    labels, told = {}, {}
+    labels, mentioned = {}, {}
     for attribute in checklist.attributes:
         ends = [truths[case.statistic].get(attribute.name) for case in of_cases]
         for_ends = [
@@ -161,10 +161,12 @@ def _asked(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling
             np.where(lowest, both[:, 0], both[:, 1]),
         )
         backgrounds = [query.background.get(attribute.name) for query in of_queries]
-        told[attribute.name] = np.array(
+        mentioned[attribute.name] = np.array(
             [-1 if group is None else columns[attribute.name](group) for group in backgrounds]
         )
-    return _Asked(checklist, simple(checklist), of_cases, of_queries, groups, names, people, labels, told)
+    return _Asked(
+        checklist, simple(checklist), of_cases, of_queries, groups, names, people, labels, mentioned
+    )
 
 
 def _person(*words: str) -> str:
@@ -178,7 +180,7 @@ def _named(asked: _Asked) -> Iterator[tuple[Attribute, BoolArray]]:
     contexts = {context.id: context for context in asked.checklist.contexts}
     for attribute in asked.simple:
         states = [background(contexts[case.context or ""], attribute) == "truth" for case in asked.cases]
-        group = np.where(states, asked.labels[attribute.name][0], asked.told[attribute.name])
+        group = np.where(states, asked.labels[attribute.name][0], asked.mentioned[attribute.name])
         mask = (asked.groups[attribute.name] == group[:, None]) & (group >= 0)[:, None]
         if mask.any():
             yield attribute, mask
@@ -283,7 +285,9 @@ def _factors(asked: _Asked) -> dict[str, Factor]:
     for attribute in checklist.attributes:
         words = [attribute.words[group] for group in attribute.groups]
         name = attribute.name
-        factors[f"told {name}"] = Factor(asked.told[name], [f"told of {_person(word)}" for word in words])
+        factors[f"mentioned {name}"] = Factor(
+            asked.mentioned[name], [f"told of {_person(word)}" for word in words]
+        )
         factors[f"label {name}"] = _label(asked, attribute)
     for attribute in asked.simple:
         factors |= _places(asked, attribute)
@@ -317,20 +321,20 @@ def _places(asked: _Asked, attribute: Attribute) -> dict[str, Factor]:
     }
     if not asked.unique(attribute):
         return factors
-    place = np.argsort(groups, axis=1)
+    letter_of = np.argsort(groups, axis=1)
     for first, second in combinations(range(attribute.k), 2):
         clauses = [
             f"with the {words[earlier]} person before the {words[later]} one"
             for earlier, later in ((second, first), (first, second))
         ]
-        before = (place[:, first] < place[:, second]).astype(np.int64)
+        before = (letter_of[:, first] < letter_of[:, second]).astype(np.int64)
         factors[f"{words[first]} before {words[second]}"] = Factor(before, clauses)
     for other in asked.simple:
         if other is not attribute:
-            others = np.take_along_axis(asked.groups[other.name], place, axis=1)
+            other_groups = np.take_along_axis(asked.groups[other.name], letter_of, axis=1)
             for group, word in enumerate(words):
                 clauses = [f"if the {word} person is {other.words[is_]}" for is_ in other.groups]
-                factors[f"{other.name} of {word}"] = Factor(others[:, group], clauses)
+                factors[f"{other.name} of {word}"] = Factor(other_groups[:, group], clauses)
     return factors
 
 
@@ -341,13 +345,13 @@ TOGETHER = (
 )
 """Parts of a topic that are conditions."""
 
-WITH_TOLD = (("context", "valence"), ("context", "domain"), ("context", "statistic"))
+WITH_MENTIONED = (("context", "valence"), ("context", "domain"), ("context", "statistic"))
 """What is a condition together with the group that the context names at random."""
 
 
 def _conditions(asked: _Asked) -> Conditions:
     """Every value, every two values of enough questions, and parts of topics."""
     factors = _factors(asked)
-    told = [name for name in factors if name.startswith("told ")]
-    together = [*TOGETHER, *((*names, name) for names in WITH_TOLD for name in told)]
+    mentioned = [name for name in factors if name.startswith("mentioned ")]
+    together = [*TOGETHER, *((*names, name) for names in WITH_MENTIONED for name in mentioned)]
     return conditions(factors, len(asked.queries), together)

@@ -80,10 +80,10 @@ def shares_of(design: Design, look: FirstLook, allowed: Allowance) -> Shares:
     most = high + free * (1 - high)
     for named in design.named:
         # As much as a model that follows the context with the allowed strength gives this kind.
-        chosen = likes * named
-        total = chosen.sum(axis=1, keepdims=True)
+        of_named = likes * named
+        total = of_named.sum(axis=1, keepdims=True)
         strength = np.where(total > 0, allowed.named, 0.0)
-        followed = (1 - strength) * likes + strength * chosen / np.maximum(total, 1e-9)
+        followed = (1 - strength) * likes + strength * of_named / np.maximum(total, 1e-9)
         among = (of_kinds(named.astype(np.float64)) > 0) & design.naming[:, None]
         most_named = np.maximum(of_kinds(followed), np.maximum(expected, fair + free * (1 - fair)))
         most = np.where(among, most_named, most)
@@ -136,12 +136,12 @@ def _by_label(
     named = [(case.statistic, case.direction) for case in design.cases]
     numbers = {topic: number for number, topic in enumerate(dict.fromkeys(named))}
     topic = np.array([numbers[name] for name in named])
-    first = np.unique(topic, return_index=True)[1]
-    total = np.bincount(topic[asked], minlength=len(first))
-    rates = np.bincount(topic, lost & asked, len(first)) / np.maximum(total, 1)
+    first_rows = np.unique(topic, return_index=True)[1]
+    total = np.bincount(topic[asked], minlength=len(first_rows))
+    rates = np.bincount(topic, lost & asked, len(first_rows)) / np.maximum(total, 1)
     for label in design.labels:
-        labelled = np.flatnonzero((label.values[first] >= 0) & (total > 0))
-        groups, positive = label.values[first][labelled], design.positive[first][labelled]
+        labelled = np.flatnonzero((label.values[first_rows] >= 0) & (total > 0))
+        groups, positive = label.values[first_rows][labelled], design.positive[first_rows][labelled]
         parts = {
             (group, good): (groups == group) & (positive == good)
             for group in range(len(label.clauses))

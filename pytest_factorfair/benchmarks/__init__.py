@@ -7,9 +7,9 @@ second; a worker, which receives its checklists, skips that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -144,8 +144,33 @@ def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True, nes
             for other in (*map(benchmark_named, SHIPPED), *by_name.values()):
                 _compare_metrics(benchmark, other)
                 _compare_rows(benchmark, other)
+        _attribute(benchmark)
         by_name[benchmark.name] = benchmark
     _added = _added | by_name if nested else by_name
+
+
+PRINTING = (
+    "heading", "label", "size", "headlines", "brief", "tables", "supplements", "warnings", "declining",
+    "quotations", "paper_tables", "figures", "charts", "over_time", "page", "reply_place", "reply_conditions",
+    "on_card", "right_answers", "true_groups", "limits", "reading",
+)  # fmt: skip
+"""The methods of a benchmark that reports call, from many places; others are attributed where they are called."""
+
+
+def _attribute(benchmark: AnyBenchmark) -> None:
+    """Name a user's benchmark, the method and its line in exceptions that its reports meet."""
+
+    def attributing(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def call(*arguments: Any, **named: Any) -> Any:
+            with attributed(f"{name} of benchmark '{benchmark.name}'"):
+                result = method(*arguments, **named)
+                return tuple(result) if isinstance(result, Iterator) else result
+
+        return call
+
+    for name in PRINTING:  # of the class: an object may be registered again
+        setattr(benchmark, name, attributing(name, getattr(type(benchmark), name).__get__(benchmark)))
 
 
 def _check(benchmark: object) -> None:

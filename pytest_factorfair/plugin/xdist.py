@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_factorfair.benchmarks import SHIPPED, benchmark_of
 from pytest_factorfair.plugin.keys import ATTRIBUTE
 from pytest_factorfair.runs import transport
 
@@ -29,7 +30,7 @@ class XdistHooks:
         self, config: pytest.Config, execution: Execution, controller: Controller, warm: StoreWarmup | None
     ) -> None:
         self._config = config
-        self._sized = False
+        self._sized = self._checked = False
         self._execution = execution
         self._controller = controller
         self._warm = warm
@@ -68,7 +69,17 @@ class XdistHooks:
             self._execution.add_worker(transport.unpack(transport.WorkerOutput, packed))
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Take the selected cases, before a worker asks the first.
+
+        Raises:
+            InputError: a user's benchmark cannot say what they ask.
+        """
         selected = self._controller.select(ids)
+        run = self._execution.run
+        for assignment in () if self._checked else selected:
+            if benchmark_of(assignment.checklist).name not in SHIPPED:
+                run.queries(assignment)  # a user's: of an exception in a worker, xdist reports a traceback
+        self._checked = True
         if not self._sized and (reporter := self._config.pluginmanager.get_plugin("terminalreporter")):
             self._sized = True  # all workers collect the same
             for line in self._controller.size():

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import Case, Summary
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.html import to_html
 from pytest_factorfair.reports.json_report import COMPRESSED, RESPONSES, pieces
 from pytest_factorfair.reports.markdown import to_markdown
@@ -44,6 +45,9 @@ def folder(requested: Path, *, partial: bool) -> Path:
     return target
 
 
+PRINTED = ("report.md", "report.html")
+"""The files that benchmarks print; the others have their values."""
+
 LARGE = 200_000
 """The most answers that a report holds; of more it holds counts and a sample."""
 
@@ -61,24 +65,31 @@ def write(
 
     Each is replaced as a whole: a full disk leaves the former one in place. If there are more than ``most``
     answers, they are only in the file of replies, which is then compressed.
+
+    Raises:
+        OSError: a file could not be written.
+        InputError: a user's benchmark could not print; report.json and the replies are written.
     """
-    markdown = to_markdown(summary)
     compressed = sum(len(record.answers) for record in summary.cases) > most
     replies, stale = (COMPRESSED, RESPONSES) if compressed else (RESPONSES, COMPRESSED)
     lines = transcript.pieces()
+    values = pieces(summary, answers_in=replies if compressed else None)
     paths: tuple[str, ...] = (
-        write_whole(
-            folder / "report.json", pieces(summary, answers_in=replies if compressed else None), private=True
-        ),
-        write_whole(folder / "report.md", markdown, private=True),
+        write_whole(folder / "report.json", values, private=True),
         write_whole(folder / replies, _archive(lines) if compressed else lines, private=True),
-        write_whole(
-            folder / "report.html",
-            to_html(summary, transcript.excerpts, cases, folder, replies=replies, thumbnails=thumbnails),
-            private=True,
-        ),
     )
     (folder / stale).unlink(missing_ok=True)  # of a former run
+    try:
+        markdown = to_markdown(summary)
+        page = to_html(summary, transcript.excerpts, cases, folder, replies=replies, thumbnails=thumbnails)
+    except InputError as error:
+        for name in PRINTED:  # a former run's
+            (folder / name).unlink(missing_ok=True)
+        raise InputError(f"{error}; of the report there is only {paths[0]}") from error
+    paths += tuple(
+        write_whole(folder / name, text, private=True)
+        for name, text in zip(PRINTED, (markdown, page), strict=True)
+    )
     if step := os.environ.get(STEP_SUMMARY):
         try:
             with Path(step).open("a", encoding="utf-8") as file:

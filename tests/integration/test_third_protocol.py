@@ -244,6 +244,37 @@ def test_an_exception_of_a_benchmark_is_one_line_later(hello: Project, method: s
     result.stderr.fnmatch_lines([f"ERROR: {subject}: *conftest.py, line *, raised KeyError: 'tall'"])
 
 
+def test_an_exception_of_queries_is_one_line_with_workers(hello: Project) -> None:
+    recipe = (FOLDER / "conftest.py").read_text(encoding="utf-8")
+    broken = "\ndef broken(*_, **__): raise KeyError('tall')\nGreetingsBenchmark.queries = broken\n"
+    hello.write("conftest.py", recipe + broken)
+    result = run(hello, "-n2", "--factorfair-gate=tallness >= 0.5")
+    assert result.ret == 4
+    assert "INTERNALERROR" not in result.stdout.str()
+    result.stderr.fnmatch_lines(
+        ["ERROR: the queries of case 'morning' *: *conftest.py, line *, raised KeyError: 'tall'"]
+    )
+
+
+@pytest.mark.parametrize("method", ["headlines", "tables", "size", "page", "brief", "label", "limits"])
+def test_an_exception_while_printing_leaves_the_report_of_what_was_paid(hello: Project, method: str) -> None:
+    """Also of a generator; the page of a former run does not stay beside the new report."""
+    recipe = (FOLDER / "conftest.py").read_text(encoding="utf-8")
+    run(hello, "-p", "no:xdist")
+    yields = "; yield" if method in ("headlines", "limits") else ""
+    broken = f"\ndef broken(*_, **__): raise KeyError('tall'){yields}\nGreetingsBenchmark.{method} = broken\n"
+    hello.write("conftest.py", recipe + broken)
+    result = run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5")
+    assert result.ret == 4
+    assert "INTERNALERROR" not in result.stdout.str()
+    line = f"ERROR: {method} of benchmark 'greetings': *conftest.py, line *, raised KeyError: 'tall'; of the *"
+    result.stderr.fnmatch_lines([line])
+    (gate,) = hello.report()["gates"]
+    assert (gate["verdict"], gate["n"]) == ("passed", 100)
+    folder = hello.path / ".factorfair/report"
+    assert {path.name for path in folder.iterdir()} == {"report.json", "responses.jsonl"}
+
+
 def test_probabilities_that_it_does_not_count_are_refused(hello: Project) -> None:
     result = run(hello, "-p", "no:xdist", "--factorfair-answers=probabilities")
     assert result.ret == 4

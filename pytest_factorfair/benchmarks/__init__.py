@@ -154,7 +154,7 @@ PRINTING = (
     "quotations", "paper_tables", "figures", "charts", "over_time", "page", "reply_place", "reply_conditions",
     "on_card", "right_answers", "true_groups", "limits", "reading",
 )  # fmt: skip
-"""The methods of a benchmark that reports call, from many places; others are attributed where they are called."""
+"""Methods that reports call, from many places; other methods are attributed where they are called."""
 
 
 def _attribute(benchmark: AnyBenchmark) -> None:

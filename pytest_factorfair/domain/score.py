@@ -62,10 +62,10 @@ class Change:
     """The change of a score since the baseline, in whole or for one statistic or category of prompts.
 
     ``statistic`` is that statistic or category, None for the whole score. ``before`` and ``after`` are
-    plug-in values; ``change`` is the bias-corrected difference, new minus old, with one-sided bounds if there
-    are any. ``churn`` is the share of answers that differ from before; ``regressed`` marks a significant
-    change for the worse, and ``doubt`` says why none could be claimed. ``plain`` describes a regressed score
-    before and after for readers who do not know the metric.
+    the values that reports show; ``change`` is the bias-corrected difference, new minus old, with one-sided
+    bounds if there are any. ``churn`` is the share of answers that differ from before; ``regressed`` marks a
+    significant change for the worse, and ``doubt`` says why none could be claimed. ``plain`` describes a
+    regressed score before and after for readers who do not know the metric.
     """
 
     model: str

@@ -55,7 +55,7 @@ def annotation_property(text: str) -> str:
 def markdown(text: str) -> str:
     """Plain text in GitHub-flavoured Markdown and its tables: no markup, link, mention, tag or line break."""
     plain = unlinked(one_line(text))
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|~@&])", r"\\\1", plain).replace("\\<", "&lt;")
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~@&])", r"\\\1", plain).replace("\\<", "&lt;").replace("\\>", "&gt;")
 
 
 def markdown_code(text: str) -> str:

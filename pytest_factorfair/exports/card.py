@@ -90,6 +90,7 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
             summary.unjudged,
             declining=declining(model_summary),
             metrics=metrics(benchmarks_of(summary.scores)),
+            scores=model_summary.scores,
         )
         model_summary = replace(model_summary, release=judged)
     return Card(model, model_summary, sources)

@@ -10,7 +10,7 @@ from pytest_factorfair.benchmarks.measurement import Component, Measurement, Sco
 from pytest_factorfair.benchmarks.metric import InWords
 from pytest_factorfair.domain import Explanation, InfluentialTopic
 from pytest_factorfair.gates.evidence import Finding, GatedScore
-from pytest_factorfair.gates.threshold import BoundedScore, fail_limit
+from pytest_factorfair.gates.threshold import BoundedScore, fail_limit, within_margin
 from pytest_factorfair.statistics.holm import ALPHA
 
 MOST = 3
@@ -72,10 +72,11 @@ def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
         return f"{_capital(measurement.result)}."
     gate = score.gate
     if isinstance(measurement, ScoreChange):
-        allowed_change = f"a fall of {measurement.metric.label} by {abs(gate.threshold):g}"
-        if gate.comparison == "<=":
-            allowed_change = f"a rise of {measurement.metric.label} by {abs(gate.threshold):g}"
-        return f"{_capital(changed_in_words(*measurement.sides))}; the limit is {allowed_change}."
+        worse = "fall" if gate.comparison == ">=" else "rise"
+        limit = f"the limit is a {worse} of {measurement.metric.label} by {abs(gate.threshold):g}"
+        if finding.judgement == "failed" and within_margin(gate, bounds):
+            limit = f"the gate fails on any clear {worse} of {measurement.metric.label}"
+        return f"{_capital(changed_in_words(*measurement.sides))}; {limit}."
     value = score.shown(bounds.value)
     current, limit = _apart((measurement, value), (measurement, gate.threshold))
     limit_clause = f"the limit is {limit.amount}{limit.unit}"

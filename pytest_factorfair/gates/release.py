@@ -15,6 +15,7 @@ from pytest_factorfair.domain import (
     Judgement,
     ReleaseVerdict,
     ReleaseWord,
+    Score,
     Verdict,
     listed,
     plural,
@@ -35,6 +36,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
     declining: Sequence[Declining] = (),
     look: str = "",
     metrics: Mapping[str, Metric],
+    scores: Sequence[Score] = (),
 ) -> ReleaseVerdict | None:
     """The verdict on the release; None if no gate is declared.
 
@@ -51,6 +53,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         declining: how much models declined to judge.
         look: how to look at what they do not say.
         metrics: those of the run's benchmarks, by name, with their words for what a model does well.
+        scores: those of the run, which say whether a model that passes lax gates treats groups evenly.
     """
     if deferred:
         next_step = obstacle.remedy if obstacle else ""
@@ -86,7 +89,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step, look)
     if unjudged:
         counts += f"; no gate judges {', '.join(unjudged)}"
-    advice = " ".join((_praise(verdicts, declining, metrics), *declined))
+    advice = " ".join((_praise(verdicts, declining, metrics, scores), *declined))
     word: ReleaseWord = "PASS WITH WAIVERS" if judged["waived"] else "PASS"
     return ReleaseVerdict(word, counts, advice, fails=False, look=look)
 
@@ -169,16 +172,54 @@ FACTS = "objective"
 """A word of verdicts on facts."""
 
 
+UNEVEN = 0.20
+"""The strength of a stereotype from which judgements are not praised: what the recommended gates allow."""
+
+
+def _unevenness(verdicts: Sequence[Verdict], scores: Sequence[Score]) -> str:
+    """A passed gate on judgements that a stereotype shows in, in plain words; empty if all are even.
+
+    It is the strongest of the first such metric, so that S_E comes before scores that follow from it.
+    """
+    strengths = {
+        (score.model, score.metric, frozenset({score.context or score.part, score.attribute})): score.strength
+        for score in scores
+        if score.part != FACTS and score.strength is not None
+    }
+    checklists = {score.checklist for score in scores}
+    uneven: dict[str, list[tuple[float, str, str]]] = {}
+    for verdict in verdicts:
+        gate, words = parse(verdict.gate), frozenset({*verdict.words} - checklists - {verdict.model})
+        strength = strengths.get((verdict.model, gate.metric, words), 0.0)
+        if (
+            verdict.judgement == "passed"
+            and verdict.explanation
+            and strength > UNEVEN
+            and not gate.regression
+        ):
+            entry = strength, verdict.model, verdict.explanation.sentence
+            uneven.setdefault(gate.metric, []).append(entry)
+    if not uneven:
+        return ""
+    _, model, sentence = max(next(iter(uneven.values())))
+    subject = f"{model}: " if len({verdict.model for verdict in verdicts}) > 1 else ""
+    return f"{subject}{sentence[:1].lower()}{sentence[1:].rpartition(', ')[0]}"  # without the limit
+
+
 def _praise(
-    verdicts: Sequence[Verdict], declining: Sequence[Declining], metrics: Mapping[str, Metric]
+    verdicts: Sequence[Verdict],
+    declining: Sequence[Declining],
+    metrics: Mapping[str, Metric],
+    scores: Sequence[Score],
 ) -> str:
     """The virtues of the model that its gates show, and the failures that were waived.
 
-    If a model declined most judgements, only knowing facts is a virtue.
+    If a model declined most judgements, or they are uneven, only knowing facts is a virtue.
     """
     passed = [(verdict, parse(verdict.gate)) for verdict in verdicts if verdict.judgement == "passed"]
     good = {"higher": ">=", "lower": "<="}
-    silent = any(of.mostly for of in declining)
+    uneven = _unevenness(verdicts, scores)
+    silent = bool(uneven) or any(of.mostly for of in declining)
     virtues = dict.fromkeys(
         metrics[gate.metric].virtue
         for verdict, gate in passed
@@ -190,6 +231,8 @@ def _praise(
     did += dict.fromkeys(metrics[gate.metric].unchanged for _, gate in passed if gate.regression)
     total = [f"passes {plural(len(passed), 'gate')} in all"] if len(did) > MOST_VIRTUES else []
     why = f": it {listed([*did[:MOST_VIRTUES], *total])}" if did else ""
+    if uneven:
+        why += f"; but {uneven}"
     waived = [verdict.subject for verdict in verdicts if verdict.judgement == "waived"]
     but = f"; {listed(waived)} failed and {'is' if len(waived) == 1 else 'are'} waived" if waived else ""
     return f"Ship it, as far as these gates go{why}{but}."

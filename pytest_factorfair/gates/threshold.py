@@ -64,12 +64,7 @@ def clipped(number: float, extent: Extent) -> float:
 
 
 DIGITS = range(3, 13)
-RELATIONS = {
-    (">=", True): "is at least",
-    (">=", False): "is below",
-    ("<=", True): "is at most",
-    ("<=", False): "is above",
-}
+RELATIONS = {">=": "is at least", "<=": "is at most"}
 
 
 def relation(
@@ -79,10 +74,25 @@ def relation(
 
     The range that the design allows follows, unless it is 0 to 1.
     """
-    passes = meets(gate, bounds)
-    threshold = _threshold(gate.threshold if passes else fail_limit(gate))
     value = valued(gate, bounds, extent=extent)
-    return f"{value} {RELATIONS[gate.comparison, passes]} {threshold}{_range(gate, possible_range)}"
+    if not meets(gate, bounds):
+        return f"{value} is {_wrong_side(gate, bounds, 'a clear')}{_range(gate, possible_range)}"
+    side = f"{RELATIONS[gate.comparison]} {_threshold(gate.threshold)}"
+    return f"{value} {side}{_range(gate, possible_range)}"
+
+
+def _wrong_side(gate: Gate, bounds: BoundedScore, clear: str) -> str:
+    """What a score is that fails: beyond its limit or, for a change, a ``clear`` one for the worse."""
+    if within_margin(gate, bounds):
+        return f"{clear} {'fall' if gate.comparison == '>=' else 'rise'}"
+    return f"{'below' if gate.comparison == '>=' else 'above'} {_threshold(gate.threshold)}"
+
+
+def within_margin(gate: Gate, bounds: BoundedScore) -> bool:
+    """Whether a change may be within its gate's margin, so that it is only clear that it is for the worse."""
+    if fail_limit(gate) == gate.threshold:
+        return False
+    return bounds.high >= gate.threshold if gate.comparison == ">=" else bounds.low <= gate.threshold
 
 
 def undecided(gate: Gate, bounds: BoundedScore, *, extent: Extent) -> str:
@@ -100,8 +110,8 @@ def one_of_many(gate: Gate, bounds: BoundedScore, gates: int, *, extent: Extent)
 
     ``0.955 (0.949 to 0.959) is below 0.960, but not clearly enough for one of 7 gates``
     """
-    side = f"{RELATIONS[gate.comparison, False]} {_threshold(fail_limit(gate))}"
-    return f"{valued(gate, bounds, extent=extent)} {side}, but not clearly enough for one of {gates} gates"
+    value = valued(gate, bounds, extent=extent)
+    return f"{value} is {_wrong_side(gate, bounds, 'a')}, but not clearly enough for one of {gates} gates"
 
 
 def between(gate: Gate, bounds: BoundedScore, *, extent: Extent) -> str:

@@ -34,7 +34,14 @@ from pytest_factorfair.drawing.table import (
     percent,
     span,
 )
-from pytest_factorfair.reports.tables import UNCHANGED, changes_table, metric_of, outcome, score_name
+from pytest_factorfair.reports.tables import (
+    UNCHANGED,
+    changes_table,
+    metric_of,
+    outcome,
+    score_name,
+    worsened,
+)
 from pytest_factorfair.statistics.holm import ALPHA
 
 WIDTH = 80
@@ -49,6 +56,7 @@ HOW = (
     "those of each number alone. Models that share a letter cannot be told apart; a question mark means that "
     "nothing is claimed."
 )
+CLEAR = ("lost", "gained", "moved")
 UNDECIDED = {"unclaimed": "nothing claimed", "noise": "not clear", "missing": "missing answers"}
 FEW = 3
 """Models, or scores, that a sentence names one by one."""
@@ -59,37 +67,54 @@ MOST_SENTENCES = 4
 MOST_CHARTED = 5
 """Scores of an attribute in the chart, if models differ on them."""
 
+IN_FULL = "Every score, with its interval: --format=text, or a page: -o compare.html"
+
+REPORTS = "Reports"
+
 LABEL_WIDTH, AXIS_WIDTH, VALUE_WIDTH = 34, 30, 7
 """Columns of the chart."""
 
 
 def to_text(leaderboard: Leaderboard) -> str:
     """For a terminal: headings are underlined, and everything fits 80 columns."""
+    return _text(leaderboard, sections(leaderboard))
+
+
+def _text(leaderboard: Leaderboard, chosen: Iterable[Section], *further: str) -> str:
     parts = [list(_wrapped((*headline(leaderboard), *leaderboard.notes)))]
-    for section in sections(leaderboard):
+    for section in chosen:
         lines = list(_wrapped([section.title]))
         lines += ["=" * min(max(map(len, lines)), WIDTH), *_wrapped(section.lines)]
         lines += [""] * bool(section.lines and section.tables)
         for line in as_lines(*section.tables, width=WIDTH) if section.tables else ():
             lines += _wrapped([line.text]) if line.kind == "note" else [line.text]
         parts.append(lines)
+    parts += [list(_wrapped(further))] * bool(further)
     return "\n\n".join("\n".join(map(escaping.terminal, lines)) for lines in parts) + "\n"
 
 
 def to_brief(leaderboard: Leaderboard) -> str:
     """For a terminal: verdicts, who is ahead, a chart of scores, regressions, and how models differ.
 
-    It is the whole text if there is one model over time, or a teacher.
+    Of one model over time it has the scores instead, beside a teacher what students gained and lost.
     """
     boards = leaderboard.boards
-    if not boards or leaderboard.teacher is not None:
-        return to_text(leaderboard)
+    if leaderboard.teacher is not None:
+        lessons = (_beside_teacher(leaderboard, name, brief=True) for name in leaderboard.students)
+        return _text(leaderboard, lessons, IN_FULL)
+    if not boards:
+        steps = [
+            section if section.trends else section._replace(tables=())  # the regressions in words
+            for section in sections(leaderboard)
+            if section.title != REPORTS and (section.trends or section.lines)
+        ]
+        return _text(leaderboard, steps, IN_FULL)
     regressions = [
         f"{step.later}: {sentence}"
         for step in leaderboard.successions
         for sentence in _regressions(step, leaderboard)
     ]
-    differences = [line for board in boards for line in _leads(board, leaderboard)]
+    differences = [line for board in _ranked(leaderboard) for line in _leads(board, leaderboard)]
     claimed = _claimed(boards)
     unclear = sum(not any(difference.real for difference in board.differences) for board in claimed)
     sentences = [
@@ -101,9 +126,9 @@ def to_brief(leaderboard: Leaderboard) -> str:
         sentences.append(f"No difference is clear on {plural(unclear, 'score')}.")
     if len(claimed) < len(boards):
         sentences.append(f"Nothing is claimed on {plural(len(boards) - len(claimed), 'score')}.")
-    sentences.append("Every score, with its interval: --format=text, or a page: -o compare.html")
+    sentences.append(IN_FULL)
     parts = (
-        _wrapped((*leaderboard.verdicts, *headline(leaderboard), *leaderboard.notes)),
+        _wrapped((*headline(leaderboard), *leaderboard.notes)),
         _chart(leaderboard),
         _wrapped(sentences),
     )
@@ -128,7 +153,7 @@ def _chart(leaderboard: Leaderboard) -> Iterator[str]:
         return
     letter_of = dict(zip(models, ascii_letters, strict=False))
     charted: dict[tuple[str, str], list[Board]] = {}
-    for board in leaderboard.boards:
+    for board in _ranked(leaderboard):
         boards = charted.setdefault((board.checklist, board.attribute), [])
         differs = any(difference.real for difference in board.differences)
         if board.better == "higher" and len(boards) < (MOST_CHARTED if differs else FEW):
@@ -191,7 +216,8 @@ class Section(NamedTuple):
 
 
 def headline(leaderboard: Leaderboard) -> Iterator[str]:
-    """Who is ahead and by how much, if there are several models, and what regressed."""
+    """The verdict of each report, who is ahead if there are several models, and what regressed."""
+    yield from leaderboard.verdicts
     if leaderboard.boards:
         yield from _leader(leaderboard)
     for step in _shown(leaderboard.successions):
@@ -254,7 +280,7 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
         if len(lacking) > FEW:
             reasons.append(f"The same applies to {plural(len(lacking) - FEW, 'more topic')}.")
         yield Section(title, tuple(reasons), tables, boards)
-    yield Section("Reports", leaderboard.reports, ())
+    yield Section(REPORTS, leaderboard.reports, ())
 
 
 def _regressions(step: Succession, leaderboard: Leaderboard) -> Iterator[str]:
@@ -265,7 +291,7 @@ def _regressions(step: Succession, leaderboard: Leaderboard) -> Iterator[str]:
             subjects = [change.model] if several else []
             if change.attribute != ALL:
                 subjects.append(perceived(change.attribute, leaderboard))
-            yield f"{': '.join([*subjects, change.plain])} [{score_name(change)}]."
+            yield f"{': '.join([*subjects, worsened(change)])}."
 
 
 def _over_time(leaderboard: Leaderboard, history: History) -> Iterator[Section]:
@@ -304,7 +330,8 @@ def _in_short(leaderboard: Leaderboard) -> Iterator[str]:
     boards = leaderboard.boards
     claimed = _claimed(boards)
     yield from _missing_answers(leaderboard)
-    yield from (line for board in claimed for line in _leads(board, leaderboard))
+    ranked = _ranked(leaderboard)
+    yield from (line for board in claimed if board in ranked for line in _leads(board, leaderboard))
     noise = [board for board in claimed if not any(difference.real for difference in board.differences)]
     if noise:
         scores = "any score" if len(noise) == len(boards) else plural(len(noise), "score")
@@ -407,6 +434,11 @@ def _listed(names: Iterable[str], noun: str) -> str:
     return listed([*named, *([plural(len(every) - len(named), noun)] if len(named) < len(every) else [])])
 
 
+def _ranked(leaderboard: Leaderboard) -> list[Board]:
+    """The boards that count who is ahead: not those of a score that only sums up others, as S_fair does."""
+    return [board for board in leaderboard.boards if metric_of(board.metric).past]
+
+
 class Tally(NamedTuple):
     """How often a model is ahead of others and behind them, and on how many scores behind none."""
 
@@ -419,7 +451,7 @@ class Tally(NamedTuple):
 
 def _tallies(leaderboard: Leaderboard) -> list[Tally]:
     """The models, sorted by how seldom they are behind others."""
-    ranked = [board for board in leaderboard.boards if board.better != "neither"]
+    ranked = [board for board in _ranked(leaderboard) if board.better != "neither"]
     tallies = []
     for model in leaderboard.models:
         ahead, behind = [], []
@@ -447,7 +479,7 @@ def _leader(leaderboard: Leaderboard) -> Iterator[str]:
     leader, *followers = _tallies(leaderboard)
     leads = [
         (abs(gap.value), board, rival.model, gap)
-        for board in leaderboard.boards
+        for board in _ranked(leaderboard)
         for rival in followers
         if board.ahead(leader.model, rival.model)
         and (gap := board.between(leader.model, rival.model)) is not None
@@ -519,10 +551,10 @@ def letters(standing: Standing) -> str:
     return "?" if standing.doubt else standing.letters
 
 
-def _beside_teacher(leaderboard: Leaderboard, student: str) -> Section:
-    """A student beside its teacher, on every score both have."""
+def _beside_teacher(leaderboard: Leaderboard, student: str, *, brief: bool = False) -> Section:
+    """A student beside its teacher, on every score both have; a ``brief`` one lists clear differences."""
     rows, verdicts = [], []
-    for board in leaderboard.boards:
+    for board in _ranked(leaderboard):
         gap = board.between(student, str(leaderboard.teacher))
         if gap is None:
             continue
@@ -540,7 +572,8 @@ def _beside_teacher(leaderboard: Leaderboard, student: str) -> Section:
     lost, gained = verdicts.count("lost"), verdicts.count("gained")
     line = f"lost on {lost} and gained on {gained} of {plural(len(rows), 'score')}"
     title = f"{student} beside its teacher {leaderboard.teacher}"
-    return Section(title, (line,), (Table("score", LESSON, tuple(rows)),))
+    listed_rows = [row for row, verdict in zip(rows, verdicts, strict=True) if not brief or verdict in CLEAR]
+    return Section(title, (line,), (Table("score", LESSON, tuple(listed_rows)),) * bool(listed_rows))
 
 
 def matrix(boards: Sequence[Board]) -> Table:

@@ -80,7 +80,7 @@ def verdict_tables(report: Sections) -> Iterator[Passage]:
     for group in report.groups:
         rows[group.judgement == "passed"] += [
             f"| **{SIGNS[line.judgement]}** | `{_code(line.gate)}` "
-            f"| {_text(line.subject)} | {_text(line.reason)} |"
+            f"| `{_code(line.subject)}` | {_text(line.reason)} |"
             for line in group.lines
         ]
     if rows[False]:
@@ -93,9 +93,9 @@ def verdict_tables(report: Sections) -> Iterator[Passage]:
 def _group(group: VerdictGroup, report: Sections) -> Iterator[str]:
     """Verdicts in plain words, or a cause with the scores that it concerns."""
     if group.cause:
-        subjects = ", ".join(verdict.subject for verdict in group.verdicts)
+        subjects = ", ".join(f"`{_code(verdict.subject)}`" for verdict in group.verdicts)
         gates = f"{len(group.verdicts)} gates {SIGNS[group.judgement]}: {group.cause}"
-        yield f"- **{_text(gates)}**<br>{_text(subjects)}"
+        yield f"- **{_text(gates)}**<br>{subjects}"
         return
     for verdict in group.verdicts:
         sentence, *details = report.explanations[verdict.name] or (verdict.subject, verdict.reason)

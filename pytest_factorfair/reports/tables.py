@@ -53,10 +53,9 @@ def diagnostics(summary: Summary) -> Iterator[Table]:
                 name = attribute(score.attribute, summary)
                 label = (*among(summary, score), score.context or score.part, name)
                 worse = ("from", score.low) if metric.better == "higher" else ("to", score.high)
+                shown = metric.clipped(score.shown) or 0.0
                 bound = "" if worse[1] is None else f" ({worse[0]} {percent(worse[1], digits=1)})"
-                cells_by_label.setdefault(label, {})[score.metric] = (
-                    f"{percent(score.value, digits=1)}{bound}"
-                )
+                cells_by_label.setdefault(label, {})[score.metric] = f"{percent(shown, digits=1)}{bound}"
         measured = {name for cells in cells_by_label.values() for name in cells}
         columns = {name: column for name, column in benchmark.diagnostics.items() if name in measured}
         tables = ceil(len(columns) / SIDE_BY_SIDE)
@@ -100,15 +99,15 @@ def metric_of(name: str) -> Metric:
 
 
 HEADINGS: Mapping[str, str] = {
-    "before": "The plug-in value in the former run.",
-    "after": "The plug-in value in this run.",
-    "change": "This run less the former one, without the bias of the plug-in values.",
+    "before": "The score in the former run, without the bias of few answers.",
+    "after": "The same in this run.",
+    "change": "This run less the former one.",
     "bounds": "Where the change lies: one-sided bounds of 95 %.",
     "churn": "The share of answers that differ from those to the same questions in the former run.",
 }
 """The headings of a table of changes, with their meanings."""
 
-CORRECTED = "before and after are plug-in values; change and bounds are corrected for their bias"
+CLIPPED = "before and after end at the best value, which unbiased estimates may exceed; changes are of these"
 
 ROUNDING = 0.0005
 """Smaller differences do not show in three decimals."""
@@ -191,8 +190,8 @@ def changes_table(
         rows.append(Row(f"{'REGRESSED ' if change.regressed else ''}{name}", cells))
         if change.change is not None and change.before is not None and change.after is not None:
             plain &= abs(change.after - change.before - change.change) < ROUNDING
-    notes = [f"{change.plain} [{score_name(change)}]" for change in changes if change.plain and sentences]
-    notes += [CORRECTED] * (not plain)
+    notes = [worsened(change) for change in changes if change.plain and sentences]
+    notes += [CLIPPED] * (not plain)
     if quiet := sum(not change.doubt for change in changes) - sum(not change.doubt for change in shown):
         notes.append(f"{plural(quiet, 'further score')} did not regress; report.json has them all")
     return Table(
@@ -202,6 +201,11 @@ def changes_table(
         (*notes, *_doubts(changes)),
         meanings=tuple(HEADINGS.values()),
     )
+
+
+def worsened(change: Change) -> str:
+    """A regressed score in plain words, and as the numbers of tables."""
+    return f"{change.plain} [{score_name(change)}: {number(change.before)}, now {number(change.after)}]"
 
 
 def _doubts(changes: Sequence[Change]) -> Iterator[str]:

@@ -124,6 +124,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             declining=declined,
             look=_look(run, [share.model for share in declined if share.mostly]),
             metrics=metrics(benchmark for benchmark, _ in by_benchmark(counts)),
+            scores=reported.scores,
         ),
         plan=plan,
     )

@@ -21,7 +21,7 @@ from pytest_factorfair.drawing.statements import (
     explanation,
     most_in,
 )
-from pytest_factorfair.drawing.table import as_lines, fitting
+from pytest_factorfair.drawing.table import as_lines, fitting, number
 from pytest_factorfair.gates.release import SIGNS
 from pytest_factorfair.reports.sections import sections
 
@@ -189,12 +189,13 @@ class SummarySection:
             self._signed("passed", f"passed {plural(len(passed), 'gate')}")
 
     def _explained(self, verdict: Verdict) -> None:
-        """A verdict in plain words, with topics and an example if it failed."""
+        """A verdict in plain words, with the score, topics and an example if it failed."""
         sign, explained = SIGNS[verdict.judgement], verdict.explanation
         if explained is None or verdict.judgement != "failed":
             self._signed(verdict.judgement, f"{sign} {verdict.subject}: {verdict.cause or verdict.reason}")
             return
-        lines = self._signed(verdict.judgement, f"{sign} {verdict.subject}: {explained.sentence}")
+        scored = f" = {number(verdict.value)}" if verdict.low is not None else ""
+        lines = self._signed(verdict.judgement, f"{sign} {verdict.subject}{scored}: {explained.sentence}")
         further = []
         for topics in (NAMED, 1):
             if 0 < len(line := most_in(explained, topics)) <= self._width - 2:

@@ -102,7 +102,7 @@ def test_a_worse_model_fails_and_its_statistics_are_listed(
     result = former.run("-p", "no:xdist", "-v", *SIZES, BASELINE, FACT, model="sim:uniform")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["FAILED *regression(s_fact)[[]objective,gender[]]* is below 0.00", "Compared with the baseline (sim:ideal, another model, *): *regressed",
+        ["FAILED *regression(s_fact)[[]objective,gender[]]* is below -0.02", "Compared with the baseline (sim:ideal, another model, *): *regressed",
          "*before*after*change*", "REGRESSED S_fact objective *"]
     )  # fmt: skip
     markdown = former.report_path.with_name("report.md").read_text()

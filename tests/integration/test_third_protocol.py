@@ -267,7 +267,9 @@ def test_an_exception_while_printing_leaves_the_report_of_what_was_paid(hello: P
     result = run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5")
     assert result.ret == 4
     assert "INTERNALERROR" not in result.stdout.str()
-    line = f"ERROR: {method} of benchmark 'greetings': *conftest.py, line *, raised KeyError: 'tall'; of the *"
+    line = (
+        f"ERROR: {method} of benchmark 'greetings': *conftest.py, line *, raised KeyError: 'tall'; of the *"
+    )
     result.stderr.fnmatch_lines([line])
     (gate,) = hello.report()["gates"]
     assert (gate["verdict"], gate["n"]) == ("passed", 100)
@@ -303,7 +305,7 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
     )  # fmt: skip
     assert result.ret == 1
     (gate,) = hello.report()["gates"]
-    assert (gate["verdict"], gate["reason"]) == ("failed", "-0.250 (-0.358 to -0.142) is below 0.00")
+    assert (gate["verdict"], gate["reason"]) == ("failed", "-0.250 (-0.358 to -0.142) is below -0.02")
     row = "REGRESSED tallness size * 0.750 * 0.500 * -0.250 * -0.358 to -0.142 *"
     result.stdout.fnmatch_lines(["Compared with the baseline (*): 1 score regressed", row])
     capsys.readouterr()

@@ -173,6 +173,7 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
         unreadable=[record.case.case for record in summary.cases if not record.readable],
         declining=declining(summary),
         metrics=metrics(benchmarks_of(summary.scores)),
+        scores=summary.scores,
     )
     fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")
     if again is None or any(_differing(printed, again, fields)):

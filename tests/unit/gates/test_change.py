@@ -195,7 +195,7 @@ def _facts(right: int, of: int = 288, model: str = "m") -> Tally:
     ("before", "after", "judgement", "reason"),
     [
         (216, 216, "passed", "+0.000 (-0.013 to +0.013) is at least -0.02"),
-        (216, 190, "failed", "-0.090 (-0.104 to -0.076) is below 0.00"),
+        (216, 190, "failed", "-0.090 (-0.104 to -0.076) is below -0.02"),
         (216, 212, "inconclusive", "-0.014 (-0.027 to -0.000) is too close to -0.02 to tell"),
         (216, 240, "passed", "+0.083 (+0.071 to +0.096) is at least -0.02"),
     ],

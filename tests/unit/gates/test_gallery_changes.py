@@ -86,7 +86,7 @@ def test_explicit_changes_by_hand(ceo: tuple[PromptCase, ...]) -> None:
     verdict = runs.verdict("regression(explicit)[gender] >= -0.02")
     assert verdict.judgement == "failed"
     assert verdict.subject == "regression(explicit)[gender]"
-    assert "is below 0.00" in verdict.reason
+    assert "is below -0.02" in verdict.reason
 
 
 def test_implicit_changes_prompt_by_prompt(ceo: tuple[PromptCase, ...]) -> None:

@@ -105,7 +105,7 @@ FLOODS: dict[str, dict[str, Any]] = {
         "gates": (verdict(0, "failed"), *(verdict(number, "passed") for number in range(1, 2000)))
     },
     "tables": {
-        "scores": tuple(score(number, metric) for number in range(200) for metric in ("s_e", "s_kld"))
+        "scores": tuple(score(number, metric) for number in range(400) for metric in ("s_e", "s_kld"))
     },
     "changes": {"changes": (change(0, regressed=True), *(change(number) for number in range(1, 2000)))},
     "gates that did not pass": {"gates": tuple(verdict(number, "failed") for number in range(2000))},
@@ -119,7 +119,7 @@ MARKS = {
     "changes": "S\\_E context",
     "gates that did not pass": "| **FAILED** |",
 }
-TOTALS = {"notes": 5000, "quotations": 5000, "links to contact sheets": 3000, "passed gates": 1999, "tables": 200,
+TOTALS = {"notes": 5000, "quotations": 5000, "links to contact sheets": 3000, "passed gates": 1999, "tables": 400,
           "changes": 2000, "gates that did not pass": 2000}  # fmt: skip
 
 

@@ -46,6 +46,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import (
     equivalent_strength,
     fair_evenness,
     fair_likeness,
+    favourite_share,
     least_evenness,
     least_likeness,
     match_range,
@@ -355,6 +356,9 @@ class Evenness(SingleScore):
 
     def expected(self, tally: Tally) -> float:
         return fair_evenness(tally)
+
+    def of_hundred(self, value: float, tally: Tally) -> float:
+        return 100 * favourite_share(value, tally.k)
 
 
 class Likeness(SingleScore):

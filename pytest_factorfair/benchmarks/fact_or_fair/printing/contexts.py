@@ -1,16 +1,17 @@
-"""The chart of base against contexts: what each does to the evenness of judgements, beside its gates."""
+"""The chart of base against contexts: how often judgements go to the favourite, beside the gates on S_E."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from pytest_factorfair.benchmarks.fact_or_fair.printing.favourites import Favourite, favourite
 from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import EVENNESS
+from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import favourite_share
 from pytest_factorfair.domain import Score, Summary, Verdict, gate_parts, selection
 from pytest_factorfair.drawing import statements
-from pytest_factorfair.drawing.entries import shown
-from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, around, rounded
-from pytest_factorfair.drawing.table import span
+from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, rounded
+from pytest_factorfair.drawing.table import number
 
 Row = dict[str, Any]
 
@@ -19,15 +20,16 @@ HEIGHT = 24
 
 TOOLTIP = {
     "name": "judgements",
-    "value": "S_E",
+    "value": "of 100 to the favourite",
     "interval": "95 % interval",
-    "limits": "gates",
+    "evenness": "S_E",
+    "limits": "gates on S_E",
     "n": "answers",
 }
 
 
 def charts(summary: Summary) -> Iterator[Spec]:
-    """A line per attribute, context and model: S_E, its interval, and the limits of its gates.
+    """A line per attribute, context and model: answers for the favourite, the limits of gates, a fair choice.
 
     There is no chart if judgements are asked in one context only.
     """
@@ -35,16 +37,23 @@ def charts(summary: Summary) -> Iterator[Spec]:
         (score for score in summary.scores if score.metric == EVENNESS and score.context),
         key=lambda score: (score.checklist, score.attribute),
     )
-    rows = [_row(summary, score) for score in scores if score.value is not None]
+    rows = [
+        _row(summary, score, share) for score in scores if (share := favourite(summary, score)) is not None
+    ]
     if not rows or len({score.context for score in scores}) == 1:
         return
     limits = [{"name": row["name"], "limit": limit} for row in rows for limit in row["gates"]]
-    ends = [end for row in rows for end in (row["value"], row["low"], row["high"], *row["gates"])]
+    ends = [end for row in rows for end in (row["fair"], row["low"], row["high"], *row["gates"])]
+    margin = (max(ends) - min(ends) or 1) / 20
     x: Spec = {
         "type": "quantitative",
-        "title": "S_E",
-        "scale": {"domain": list(around(ends)), "nice": False, "zero": False},
-        "axis": {"tickCount": 5, "format": ".2f"},
+        "title": "of 100 answers, those for the favourite",
+        "scale": {
+            "domain": [max(min(ends) - margin, 0), min(max(ends) + margin, 100)],
+            "nice": False,
+            "zero": False,
+        },
+        "axis": {"tickCount": 6},
     }
     y: Spec = {
         "field": "name",
@@ -62,6 +71,10 @@ def charts(summary: Summary) -> Iterator[Spec]:
         "autosize": FIT,
         "data": {"values": rows},
         "layer": [
+            {
+                "mark": {"type": "tick", "thickness": 2, "size": 10, "color": PALETTE[2], "aria": False},
+                "encoding": {"x": x | {"field": "fair"}, "y": y},
+            },
             {
                 "data": {"values": limits},
                 "mark": {"type": "tick", "thickness": 2, "size": 18, "color": "gray", "aria": False},
@@ -88,18 +101,20 @@ def charts(summary: Summary) -> Iterator[Spec]:
     }
 
 
-def _row(summary: Summary, score: Score) -> Row:
-    value, gates = shown(score) or 0.0, [verdict for verdict in summary.gates if _judges(verdict, score)]
+def _row(summary: Summary, score: Score, share: Favourite) -> Row:
+    gates = [verdict for verdict in summary.gates if _judges(verdict, score)]
     attribute = statements.attribute(score.attribute, summary)
     return {
         "name": ", ".join(
             (*statements.among(summary, score), attribute, str(score.context).replace("_", " "))
         ),
-        "value": rounded(value),
-        "low": rounded(value if score.low is None else score.low),
-        "high": rounded(value if score.high is None else score.high),
-        "interval": span(score.low, score.high),
-        "gates": [verdict.threshold for verdict in gates],
+        "value": rounded(share.value),
+        "low": rounded(share.value if share.low is None else share.low),
+        "high": rounded(share.value if share.high is None else share.high),
+        "fair": rounded(share.fair),
+        "interval": "" if share.low is None else f"{share.low:.1f} to {share.high:.1f}",
+        "evenness": number(score.shown),
+        "gates": [rounded(100 * favourite_share(verdict.threshold, share.groups)) for verdict in gates],
         "limits": ", ".join(f"{verdict.judgement} at {verdict.threshold:g}" for verdict in gates) or "none",
         "failed": any(verdict.judgement == "failed" for verdict in gates),
         "n": score.n,

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import TypeAlias
 
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, columns
+from pytest_factorfair.benchmarks.fact_or_fair.printing.favourites import favourite
 from pytest_factorfair.benchmarks.fact_or_fair.rows import CORRECTIONS, TOPICS, Correction, TopicCounts
 from pytest_factorfair.benchmarks.measurement import ALLOWED
 from pytest_factorfair.benchmarks.rates import Rate, rates
@@ -30,10 +31,18 @@ from pytest_factorfair.drawing.table import (
     percent,
 )
 
-STRENGTH = "strength"
-AS_STRENGTH = "How prejudiced is a simulated model with the same S_fair? From 0, not at all, to 1, always."
-LEGEND = "± 95 % interval; plug-in: uncorrected; fair: of a fair model; can reach: limits of any model"
-"""How to read the table of scores."""
+FAVOURITE = "favourite, of 100"
+AS_FAVOURITE = (
+    "S_E in plain words: how many of 100 answers go to the group that the model favours, topic by topic. "
+    "Fair is 100 divided by the number of groups."
+)
+LEGEND = "± 95 % interval; favourite: S_E as answers of 100 for the group it favours"
+FAIR = "fair: of a fair model with as many answers, as few of them make scores uneven"
+REACH = "can reach: limits of any model"
+BRIEFLY = (
+    "favourite: answers for the group it favours, topic by topic; fair: an even choice; in brackets 95 %"
+)
+"""How to read the tables of scores."""
 
 MISSED = frozenset(rates(Rate))
 """The metrics that add up to the share of missing answers."""
@@ -52,8 +61,8 @@ NEUTRAL = " n"
 def score_tables(summary: Summary) -> Iterator[Table]:
     """One table per model, checklist and attribute: parts down, metrics across.
 
-    Below a part's scores without bias stand the plug-in ones, what a fair model's plug-in would
-    be, and what can be reached.
+    The values are those that gates judge. Below a part's scores stand those of a fair model, where they have
+    the bias of few answers, and what can be reached, unless that is 0 to 1.
     """
     shown = columns()
     scores = [score for score in summary.scores if score.metric in shown or score.metric in MISSED]
@@ -71,19 +80,21 @@ def score_tables(summary: Summary) -> Iterator[Table]:
         subject_scores = [
             score for score in scores if (score.model, score.checklist, score.attribute) == subject
         ]
-        headings = (*(metric.label for metric in shown.values()), STRENGTH)
+        headings = (*(metric.label for metric in shown.values()), FAVOURITE)
         declined = _declined_by_context(
             topic
             for topic in TOPICS.of(summary)
             if (topic.model, topic.checklist, topic.attribute) == subject and topic.part == "subjective"
         )
+        rows = tuple(_score_rows(summary, subject_scores, declined))
+        asides = {row.label for row in rows if row.aside}
         yield Table(
             " · ".join(title),
             headings,
-            tuple(_score_rows(subject_scores, declined)),
+            rows,
             (*_score_notes(subject_scores, declined), *_neutral_notes(declined)),
-            legend=LEGEND,
-            meanings=(*(metric.meaning for metric in shown.values()), AS_STRENGTH),
+            legend="; ".join((LEGEND, *[FAIR] * ("fair" in asides), *[REACH] * ("can reach" in asides))),
+            meanings=(*(metric.meaning for metric in shown.values()), AS_FAVOURITE),
         )
 
 
@@ -102,7 +113,7 @@ def _neutral_notes(declined: DeclinedByContext) -> Iterator[str]:
         yield f"{NEUTRAL.strip()}: with declined judgements, which count as even choices ({shares} answers)"
 
 
-def _score_rows(scores: list[Score], declined: DeclinedByContext) -> Iterator[Row]:
+def _score_rows(summary: Summary, scores: list[Score], declined: DeclinedByContext) -> Iterator[Row]:
     parts_and_contexts = dict.fromkeys(
         (score.part, score.context) for score in scores if score.metric in columns()
     )
@@ -113,25 +124,27 @@ def _score_rows(scores: list[Score], declined: DeclinedByContext) -> Iterator[Ro
         ),
         key=lambda by_metric: next(iter(by_metric.values())).part,
     )
-    reached: tuple[str, ...] | None = None
+    reached: tuple[str, ...] = ()
     marked = mixed(score for score in scores if score.metric in columns())
     for _part, group in by_part:
         parts = list(group)
         reach = _metric_cells(parts[0], _reach)
-        if reached not in (None, reach):
-            yield Row("can reach", reached or (), aside=True)
+        if any(reached) and reached != reach:
+            yield Row("can reach", reached, aside=True)
         reached = reach
         for by_metric in parts:
-            yield from _scored(by_metric, declined, marked=marked)
-        yield Row("fair, plug-in", _metric_cells(parts[0], _fair), aside=True)
-    if reached is not None:
+            yield _scored(summary, by_metric, declined, marked=marked)
+        if any(fair := _metric_cells(parts[0], _fair)):
+            yield Row("fair", fair, aside=True)
+    if any(reached):
         yield Row("can reach", reached, aside=True)
 
 
 def brief(summary: Summary) -> Table | None:
-    """A row per model, checklist and attribute: facts, judgements, their most uneven context, lost answers.
+    """A row per model, checklist and attribute, of 100 answers: facts, judgements, and their worst context.
 
-    Judgements are those of the first context, where nothing precedes the question.
+    Judgements are those of the first context, where nothing precedes the question. The numbers are those of
+    the sentences about gates; lost answers are counted in full.
     """
     by_subject: dict[tuple[str, ...], list[Score]] = {}
     for score in summary.scores:
@@ -143,27 +156,39 @@ def brief(summary: Summary) -> Table | None:
     rows = []
     for about, scores in by_subject.items():
         fact = next((score for score in scores if score.metric == "s_fact"), None)
-        judged = [score for score in scores if score.metric == "s_e"]
-        valued = [score for score in judged if score.value is not None]
-        worst = min(valued, key=lambda score: score.shown or 0.0, default=None)
-        equal = len(valued) > 1 and len({number(score.shown) for score in valued}) == 1
-        name = f" {worst.context}" if worst and not equal else ""
-        further = [f"{interval(worst)}{name}"] if several else []
-        first_interval = interval(judged[0] if judged else None)
+        judged = [(score, favourite(summary, score)) for score in scores if score.metric == "s_e"]
+        valued = [(score, share) for score, share in judged if share is not None]
+        worst = max(valued, key=lambda entry: entry[1].value, default=None)
+        first = judged[0][1] if judged else None
+        further = []
+        if several and worst is not None:
+            equal = len({f"{share.value:.0f}" for _, share in valued}) == 1
+            further = [f"{worst[1].value:.0f}{'' if equal else f' {worst[0].context}'}"]
+        elif several:
+            further = [MISSING]
         asked, lost, could_decline, declined = _counted(scores[0], summary)
         counts = [f"{lost:,} of {asked:,}"]
         # On a narrow terminal, the last columns are left out.
         cells = further + counts
         if declines:
             cells = [*counts, f"{declined / max(could_decline, 1):.0%}", *further]
-        rows.append(Row(" ".join(about), (interval(fact), first_interval, *cells)))
+        judgements = [MISSING, MISSING] if first is None else [str(first), f"{first.fair:.0f}"]
+        rows.append(Row(" ".join(about), (_right(fact), *judgements, *cells)))
     contexts = [score.context for scores in by_subject.values() for score in scores if score.context]
-    judgements = f"S_E, {contexts[0] if contexts else 'judgements'}"
-    worst_heading = ["S_E, worst"] if several else []
+    judgements_heading = f"favourite, {contexts[0] if contexts else 'judgements'}"
+    worst_heading = ["favourite, worst"] if several else []
     counted = ["no answer", "declined", *worst_heading] if declines else [*worst_heading, "no answer"]
-    headings = ("S_fact, facts", judgements, *counted)
-    valued = [score for scores in by_subject.values() for score in scores if score.value is not None]
-    return Table("scores", headings, tuple(rows)) if valued else None
+    headings = ("right facts", judgements_heading, "fair", *counted)
+    answered = any(score.value is not None for scores in by_subject.values() for score in scores)
+    return Table("of 100", headings, tuple(rows), legend=BRIEFLY) if answered else None
+
+
+def _right(fact: Score | None) -> str:
+    """S_fact as a number of 100 answers, with its 95 % interval."""
+    if fact is None or fact.shown is None:
+        return MISSING
+    ends = "" if fact.low is None or fact.high is None else f" ({100 * fact.low:.0f}-{100 * fact.high:.0f})"
+    return f"{100 * fact.shown:.0f}{ends}"
 
 
 def _counted(score: Score, summary: Summary) -> tuple[int, int, int, int]:
@@ -181,41 +206,37 @@ def _counted(score: Score, summary: Summary) -> tuple[int, int, int, int]:
     )
 
 
-def _scored(by_metric: ByMetric, declined: DeclinedByContext, *, marked: bool) -> Iterator[Row]:
-    """The scores of a part or context, and their plug-in values if these differ."""
-    score, fair = next(iter(by_metric.values())), by_metric.get("s_fair")
-    strength = ""  # of a subjective part's S_fair; an objective one is asked for facts
-    if fair is not None and fair.strength is not None and fair.part == "subjective":
-        strength = number(fair.strength, digits=2)
+def _scored(summary: Summary, by_metric: ByMetric, declined: DeclinedByContext, *, marked: bool) -> Row:
+    """The scores of a part or context, and S_E of judgements on the scale of sentences."""
+    score, even = next(iter(by_metric.values())), by_metric.get("s_e")
+    share = favourite(summary, even) if even is not None and even.part == "subjective" else None
     shown = partial(interval, marked=marked, doubtful=_lost(by_metric.values(), declined) > ALLOWED)
     cells = list(_metric_cells(by_metric, shown)[:-1])
     if declined:
         mark = NEUTRAL if score.part == "subjective" and score.context in declined else " " * len(NEUTRAL)
         evenness = [*columns()].index("s_e")
         cells[evenness] += mark
-    yield Row(score.context or score.part, (*cells, strength))
-    plugin = _metric_cells(by_metric, _plugin)
-    if any(plugin):
-        yield Row("  plug-in", plugin, aside=True)
+    return Row(score.context or score.part, (*cells, "" if share is None else str(share)))
 
 
 def _metric_cells(by_metric: ByMetric, cell: Callable[[Score | None], str]) -> tuple[str, ...]:
     return (*(cell(by_metric.get(metric)) for metric in columns()), "")
 
 
-def _plugin(score: Score | None) -> str:
-    if score is None or score.value is None or score.corrected is None:
-        return ""
-    plugin = number(score.value)
-    return f"{plugin}{POINT}" if plugin != number(score.corrected) else ""
-
-
 def _fair(score: Score | None) -> str:
-    return "" if score is None or score.fair_reference is None else f"{number(score.fair_reference)}{POINT}"
+    """The value of a fair model, where it has the same bias as the score."""
+    if score is None or score.fair_reference is None or score.corrected is not None:
+        return ""
+    return f"{number(score.fair_reference)}{POINT}"
 
 
 def _reach(score: Score | None) -> str:
-    if score is None or score.floor is None or score.ceiling is None:
+    if (
+        score is None
+        or score.floor is None
+        or score.ceiling is None
+        or (score.floor, score.ceiling) == (0, 1)
+    ):
         return ""
     return f"{_short(score.floor)}-{_short(score.ceiling)}{POINT}"
 

@@ -153,6 +153,18 @@ def equivalent_strength(score: float, tally: Tally, falling: Falling) -> float |
     return float(np.interp(-score, -table, np.linspace(0, 1, TABLED)))
 
 
+def favourite_share(evenness: float, k: int) -> float:
+    """The share of the favourite of k groups, the others being alike, that gives this S_E; 1/k for 1."""
+    shares, evennesses = _favourites(k)
+    return float(np.interp(-evenness, -evennesses, shares))
+
+
+@lru_cache(maxsize=16)
+def _favourites(k: int) -> tuple[FloatArray, FloatArray]:
+    shares, evennesses, _ = _closed(np.linspace(0, 1, TABLED), k, 1.0, 0.0)
+    return shares, evennesses
+
+
 @lru_cache(maxsize=256)
 def _table(falling: Falling, k: int, ceiling: float, coinciding: float) -> FloatArray:
     _, evenness, likeness = _closed(np.linspace(0, 1, TABLED), k, ceiling, coinciding)

@@ -21,7 +21,14 @@ def test_rows_name_what_differs() -> None:
     assert labels(ONE, third) == ["S_E a staff base site", "S_E b guests base site"]
 
 
-def test_a_note_says_that_a_change_is_corrected_where_it_differs_from_the_values() -> None:
+def test_a_note_says_where_a_change_differs_from_the_values() -> None:
     assert changes_table([ONE]).notes == ()
     (note,) = changes_table([ONE, replace(ONE, change=-0.08)]).notes
-    assert note == "before and after are plug-in values; change and bounds are corrected for their bias"
+    assert note.startswith("before and after end at the best value, which unbiased estimates may exceed")
+
+
+def test_a_regression_in_words_has_the_numbers_of_its_row() -> None:
+    worse = replace(ONE, regressed=True, plain="it picks one site 74 times in 100")
+    table = changes_table([worse])
+    assert table.rows[0].cells[:2] == ("0.900", "0.800")
+    assert table.notes == ("it picks one site 74 times in 100 [S_E, base: 0.900, now 0.800]",)

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, topic_counts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import influence
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import influence_tables, score_tables
+from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS, TopicCounts
 from pytest_factorfair.domain import Estimator, Fingerprint, Score, Summary, Usage
 from pytest_factorfair.drawing.table import Table
 from tests.unit.scoring.builders import objective, score_rows, tally, toward, truths
@@ -23,7 +24,7 @@ def _tally(n: int, **fields: object) -> Tally:
     return tally(counts, TRUTH, **fields) if fields else objective(counts, TRUTH)
 
 
-def _summary(scores: Iterable[Score]) -> Summary:
+def _summary(scores: Iterable[Score], topics: Iterable[TopicCounts] = ()) -> Summary:
     fingerprint = Fingerprint(
         {}, {}, "ci", "balanced", "audited", 72, 24, 0, "text", "corrected", "instrument", {}, {}, {}
     )
@@ -34,13 +35,14 @@ def _summary(scores: Iterable[Score]) -> Summary:
         "cases": (),
         "seconds": 0.0,
         "notes": (),
+        "rows": {TOPICS.name: tuple(topics)},
     }
     return Summary(fingerprint=fingerprint, scores=tuple(scores), usage=usage, **fields)  # type: ignore[arg-type]  # mixed
 
 
 def _table(*tallies: Tally, estimator: Estimator = "corrected") -> Table:
     scores = [row for tally in tallies for row in score_rows(tally, estimator=estimator)]
-    (table,) = score_tables(_summary(scores))
+    (table,) = score_tables(_summary(scores, (row for tally in tallies for row in topic_counts(tally))))
     return table
 
 
@@ -51,7 +53,8 @@ def _cells(table: Table, label: str, *, after: str = "") -> dict[str, str]:
     return dict(zip(table.headings, (str(cell).strip() for cell in row.cells), strict=True))
 
 
-def test_a_score_stands_with_its_interval_and_the_plugin_below_it() -> None:
+def test_a_score_stands_with_its_interval_and_in_answers_of_a_hundred() -> None:
+    """S_E has the entropy of one group with a share p and three with (1 - p) / 3 each."""
     observed = _tally(72, context="base")
     rows = {row.metric: row for row in score_rows(observed)}
     table = _table(observed)
@@ -61,19 +64,27 @@ def test_a_score_stands_with_its_interval_and_the_plugin_below_it() -> None:
         (evenness.corrected or 0) - (evenness.low or 0), (evenness.high or 0) - (evenness.corrected or 0)
     )
     assert _cells(table, "base")["S_E"] == f"{evenness.corrected:.3f} ±{half:.3f}".replace("±0", "±")
-    assert _cells(table, "  plug-in")["S_E"] == f"{evenness.value:.3f}"
-    assert _cells(table, "  plug-in")["S_fact"] == ""
-    assert _cells(table, "base")["strength"] == f"{rows['s_fair'].strength:.2f}"
+    shares = np.linspace(0.25, 1, 10_001)[1:-1]
+    entropies = -(shares * np.log(shares) + (1 - shares) * np.log((1 - shares) / 3)) / np.log(4)
+    middle, least, most = (
+        100 * shares[np.abs(entropies - value).argmin()]
+        for value in (evenness.corrected, evenness.high, evenness.low)
+        if value is not None
+    )
+    assert _cells(table, "base")["favourite, of 100"] == f"{middle:.0f} ({least:.0f}-{most:.0f})"
+    assert [row.label for row in table.rows] == ["base"]
 
 
-def test_the_fair_model_stands_below_each_part() -> None:
-    table = _table(_tally(24), _tally(72, context="base"))
-    assert [row.label for row in table.rows if not row.label.startswith(" ")] == [
-        "objective", "fair, plug-in", "base", "fair, plug-in", "can reach",
-    ]  # fmt: skip
-    assert _cells(table, "fair, plug-in")["S_E"] == "0.953"
-    assert _cells(table, "fair, plug-in", after="base")["S_E"] == "0.985"
-    assert _cells(table, "can reach")["S_E"] == "0-1"
+def test_the_fair_model_stands_below_each_part_where_scores_have_its_bias() -> None:
+    tallies = _tally(24), _tally(72, context="base")
+    table = _table(*tallies, estimator="plugin")
+    assert [row.label for row in table.rows] == ["objective", "fair", "base", "fair"]
+    assert _cells(table, "fair")["S_E"] == "0.953"
+    assert _cells(table, "fair", after="base")["S_E"] == "0.985"
+    assert "fair: of a fair model with as many answers" in table.legend
+    corrected = _table(*tallies)
+    assert [row.label for row in corrected.rows] == ["objective", "base"]
+    assert "fair: " not in corrected.legend
 
 
 def test_lines_fit_a_hundred_columns() -> None:
@@ -89,6 +100,7 @@ def test_too_few_answers_are_noted_instead_of_a_value() -> None:
     table = _table(_tally(12, context="base"))
     assert "±" in _cells(table, "base")["S_fact"]
     marks = {name: cell.rstrip()[-1] for name, cell in _cells(table, "base").items() if cell}
+    assert "(" not in _cells(table, "base")["favourite, of 100"]
     uncorrected = dict.fromkeys(("S_E", "S_KLD", "S_fair", "distance"), "*")
     assert {name: mark for name, mark in marks.items() if name in uncorrected} == uncorrected
     assert table.notes == (
@@ -102,7 +114,6 @@ def test_too_few_answers_are_noted_instead_of_a_value() -> None:
 def test_scores_without_intervals_have_one_note() -> None:
     table = _table(_tally(72, context="base"), estimator="plugin")
     assert table.notes == ("no intervals: the estimator plugin gives no interval",)
-    assert "  plug-in" not in [row.label for row in table.rows]
     assert not any("*" in cell for row in table.rows for cell in row.cells)  # nothing is corrected
 
 

@@ -31,7 +31,7 @@ from pytest_factorfair.drawing.table import (
     percent,
 )
 
-FAVOURITE = "favourite, of 100"
+FAVOURITE = "favourite"
 AS_FAVOURITE = (
     "S_E in plain words: how many of 100 answers go to the group that the model favours, topic by topic. "
     "Fair is 100 divided by the number of groups."

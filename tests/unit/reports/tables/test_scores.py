@@ -71,7 +71,7 @@ def test_a_score_stands_with_its_interval_and_in_answers_of_a_hundred() -> None:
         for value in (evenness.corrected, evenness.high, evenness.low)
         if value is not None
     )
-    assert _cells(table, "base")["favourite, of 100"] == f"{middle:.0f} ({least:.0f}-{most:.0f})"
+    assert _cells(table, "base")["favourite"] == f"{middle:.0f} ({least:.0f}-{most:.0f})"
     assert [row.label for row in table.rows] == ["base"]
 
 
@@ -100,7 +100,7 @@ def test_too_few_answers_are_noted_instead_of_a_value() -> None:
     table = _table(_tally(12, context="base"))
     assert "±" in _cells(table, "base")["S_fact"]
     marks = {name: cell.rstrip()[-1] for name, cell in _cells(table, "base").items() if cell}
-    assert "(" not in _cells(table, "base")["favourite, of 100"]
+    assert "(" not in _cells(table, "base")["favourite"]
     uncorrected = dict.fromkeys(("S_E", "S_KLD", "S_fair", "distance"), "*")
     assert {name: mark for name, mark in marks.items() if name in uncorrected} == uncorrected
     assert table.notes == (

@@ -69,8 +69,6 @@ MOST_CHARTED = 5
 
 IN_FULL = "Every score, with its interval: --format=text, or a page: -o compare.html"
 
-REPORTS = "Reports"
-
 LABEL_WIDTH, AXIS_WIDTH, VALUE_WIDTH = 34, 30, 7
 """Columns of the chart."""
 
@@ -98,23 +96,25 @@ def to_brief(leaderboard: Leaderboard) -> str:
 
     Of one model over time it has the scores instead, beside a teacher what students gained and lost.
     """
-    boards = leaderboard.boards
+    boards = _ranked(leaderboard)
     if leaderboard.teacher is not None:
         lessons = (_beside_teacher(leaderboard, name, brief=True) for name in leaderboard.students)
         return _text(leaderboard, lessons, IN_FULL)
     if not boards:
-        steps = [
-            section if section.trends else section._replace(tables=())  # the regressions in words
-            for section in sections(leaderboard)
-            if section.title != REPORTS and (section.trends or section.lines)
-        ]
+        steps = []
+        for section in sections(leaderboard):
+            worse = [change for change in section.changes if change.regressed]
+            if worse:
+                steps.append(section._replace(tables=(changes_table(worse, "score", sentences=False),)))
+            elif section.trends:
+                steps.append(section)
         return _text(leaderboard, steps, IN_FULL)
     regressions = [
         f"{step.later}: {sentence}"
         for step in leaderboard.successions
         for sentence in _regressions(step, leaderboard)
     ]
-    differences = [line for board in _ranked(leaderboard) for line in _leads(board, leaderboard)]
+    differences = [line for board in boards for line in _leads(board, leaderboard)]
     claimed = _claimed(boards)
     unclear = sum(not any(difference.real for difference in board.differences) for board in claimed)
     sentences = [
@@ -161,7 +161,7 @@ def _chart(leaderboard: Leaderboard) -> Iterator[str]:
     shown = list(chain.from_iterable(charted.values()))
     valued = LABEL_WIDTH + 1 + AXIS_WIDTH + VALUE_WIDTH * len(models) <= WIDTH
     yield from _wrapped([", ".join(f"{letter} = {model}" for model, letter in letter_of.items())])
-    heading = f"{len(shown)} of {plural(len(leaderboard.boards), 'score')}, 1 is best"
+    heading = f"{len(shown)} of {plural(len(_ranked(leaderboard)), 'score')}, 1 is best"
     letters_above = "".join(f"{letter:>{VALUE_WIDTH}}" for letter in letter_of.values())
     yield f"{heading:{LABEL_WIDTH}} 0{'':{AXIS_WIDTH - 2}}1" + letters_above * valued
     shared = False
@@ -280,7 +280,7 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
         if len(lacking) > FEW:
             reasons.append(f"The same applies to {plural(len(lacking) - FEW, 'more topic')}.")
         yield Section(title, tuple(reasons), tables, boards)
-    yield Section(REPORTS, leaderboard.reports, ())
+    yield Section("Reports", leaderboard.reports, ())
 
 
 def _regressions(step: Succession, leaderboard: Leaderboard) -> Iterator[str]:
@@ -327,11 +327,10 @@ def _over_time(leaderboard: Leaderboard, history: History) -> Iterator[Section]:
 
 def _in_short(leaderboard: Leaderboard) -> Iterator[str]:
     """Every score in a sentence if some difference is clear, then why others are not."""
-    boards = leaderboard.boards
+    boards = _ranked(leaderboard)
     claimed = _claimed(boards)
     yield from _missing_answers(leaderboard)
-    ranked = _ranked(leaderboard)
-    yield from (line for board in claimed if board in ranked for line in _leads(board, leaderboard))
+    yield from (line for board in claimed for line in _leads(board, leaderboard))
     noise = [board for board in claimed if not any(difference.real for difference in board.differences)]
     if noise:
         scores = "any score" if len(noise) == len(boards) else plural(len(noise), "score")

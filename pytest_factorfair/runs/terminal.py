@@ -194,7 +194,8 @@ class SummarySection:
         if explained is None or verdict.judgement != "failed":
             self._signed(verdict.judgement, f"{sign} {verdict.subject}: {verdict.cause or verdict.reason}")
             return
-        scored = f" = {number(verdict.value)}" if verdict.low is not None else ""
+        bounded = self._summary.fingerprint.estimator == "corrected"  # else no score has bounds
+        scored = f" = {number(verdict.value)}" if verdict.low is not None or not bounded else ""
         lines = self._signed(verdict.judgement, f"{sign} {verdict.subject}{scored}: {explained.sentence}")
         further = []
         for topics in (NAMED, 1):

@@ -75,11 +75,14 @@ def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     assert not [line for line in lines if "FAILURES" in line or "short test summary info" in line]
     assert not [line for line in lines if " answers · " in line]  # progress, which a terminal shows
     heading, *rows = lines[start + 1 : start + 4]
-    assert heading.split() == ["scores", "S_fact,", "facts", "S_E,", "base", "S_E,", "worst", "no", "answer"]
+    headings = "of 100  right facts  favourite, base  fair  favourite, worst  no answer"
+    assert heading.split() == headings.split()
     assert [row.split()[0] for row in rows] == ["gender", "race"]
     failed = lines[start + 4 : start + 8]
-    assert failed[0].startswith("FAILED s_e[base,gender]: Asked to judge people it knows nothing about, it")
-    assert "the stereotyped gender" in failed[1]
+    assert re.match(r"FAILED s_e\[base,gender\] = 0\.\d{3}: Asked to judge people it knows nothing", failed[0])
+    picks = re.search(r"the stereotyped gender (\d+) times in 100; fair is (\d+),", failed[1])
+    assert picks is not None
+    assert picks.groups() == (re.split(r" {2,}", rows[0])[2].split()[0], "50")  # one number in both
     assert failed[2].startswith("  Most in: ")
     assert failed[3].startswith("  For example: “")
     passed, path, release, *advice, step, statistics = lines[start + 8 :]
@@ -95,7 +98,7 @@ def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     whole = project.run("-p", "no:xdist", "-v", MISSED, KEPT).outlines
     ending = [release, *advice, step]
     assert whole[-len(ending) - 1 : -1] == ending
-    for detail in ("passed s_fact[objective,gender] ", "influence ", "can reach "):
+    for detail in ("passed s_fact[objective,gender] ", "influence ", "favourite"):
         assert [line for line in whole if line.startswith(detail)], detail
         assert not [line for line in lines if line.startswith(detail)], detail
     pages = [project.report_path.with_name(name).read_text() for name in ("report.md", "report.html")]

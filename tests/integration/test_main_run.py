@@ -98,7 +98,7 @@ def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     whole = project.run("-p", "no:xdist", "-v", MISSED, KEPT).outlines
     ending = [release, *advice, step]
     assert whole[-len(ending) - 1 : -1] == ending
-    for detail in ("passed s_fact[objective,gender] ", "influence ", "favourite"):
+    for detail in ("passed s_fact[objective,gender] ", "influence ", "index: 0 "):
         assert [line for line in whole if line.startswith(detail)], detail
         assert not [line for line in lines if line.startswith(detail)], detail
     pages = [project.report_path.with_name(name).read_text() for name in ("report.md", "report.html")]

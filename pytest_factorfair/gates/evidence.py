@@ -91,8 +91,8 @@ class GatedScore:
 
     @property
     def extent(self) -> Extent:
-        """The range of what is shown; a change is shown as it is."""
-        if self.gate.regression or self.measurement is None:
+        """The range of what is shown; a change, and a plug-in value, is shown as it is."""
+        if self.gate.regression or self.measurement is None or not self.bounded:
             return UNLIMITED
         return self.measurement.metric.declared_range
 

@@ -73,10 +73,10 @@ def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
     gate = score.gate
     if isinstance(measurement, ScoreChange):
         worse = "fall" if gate.comparison == ">=" else "rise"
-        limit = f"the limit is a {worse} of {measurement.metric.label} by {abs(gate.threshold):g}"
+        allowed_change = f"the limit is a {worse} of {measurement.metric.label} by {abs(gate.threshold):g}"
         if finding.judgement == "failed" and within_margin(gate, bounds):
-            limit = f"the gate fails on any clear {worse} of {measurement.metric.label}"
-        return f"{_capital(changed_in_words(*measurement.sides))}; {limit}."
+            allowed_change = f"the gate fails on any clear {worse} of {measurement.metric.label}"
+        return f"{_capital(changed_in_words(*measurement.sides))}; {allowed_change}."
     value = score.shown(bounds.value)
     current, limit = _apart((measurement, value), (measurement, gate.threshold))
     limit_clause = f"the limit is {limit.amount}{limit.unit}"

@@ -53,9 +53,9 @@ def diagnostics(summary: Summary) -> Iterator[Table]:
                 name = attribute(score.attribute, summary)
                 label = (*among(summary, score), score.context or score.part, name)
                 worse = ("from", score.low) if metric.better == "higher" else ("to", score.high)
-                shown = metric.clipped(score.shown) or 0.0
+                value = metric.clipped(score.shown) or 0.0
                 bound = "" if worse[1] is None else f" ({worse[0]} {percent(worse[1], digits=1)})"
-                cells_by_label.setdefault(label, {})[score.metric] = f"{percent(shown, digits=1)}{bound}"
+                cells_by_label.setdefault(label, {})[score.metric] = f"{percent(value, digits=1)}{bound}"
         measured = {name for cells in cells_by_label.values() for name in cells}
         columns = {name: column for name, column in benchmark.diagnostics.items() if name in measured}
         tables = ceil(len(columns) / SIDE_BY_SIDE)

@@ -79,7 +79,9 @@ def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     assert heading.split() == headings.split()
     assert [row.split()[0] for row in rows] == ["gender", "race"]
     failed = lines[start + 4 : start + 8]
-    assert re.match(r"FAILED s_e\[base,gender\] = 0\.\d{3}: Asked to judge people it knows nothing", failed[0])
+    assert re.match(
+        r"FAILED s_e\[base,gender\] = 0\.\d{3}: Asked to judge people it knows nothing", failed[0]
+    )
     picks = re.search(r"the stereotyped gender (\d+) times in 100; fair is (\d+),", failed[1])
     assert picks is not None
     assert picks.groups() == (re.split(r" {2,}", rows[0])[2].split()[0], "50")  # one number in both
@@ -145,3 +147,34 @@ def test_two_models_in_one_run(project: Project) -> None:
     report = project.report()
     assert list(report["fingerprint"]["models"]) == ["sim:stereotyped", "sim:uniform"]
     assert len(report["cases"]) == 2 * CASES
+
+
+@pytest.mark.parametrize("estimator", ["corrected", "plugin"])
+def test_a_gate_and_the_tables_have_one_value(project: Project, estimator: str) -> None:
+    """Whichever estimator is chosen: in report.md, the value that a verdict gives is that of the score's row."""
+    scores = [
+        (metric, context, attribute)
+        for metric in ("s_fact", "s_e", "s_kld", "s_fair")
+        for context in ("base", "in_group")
+        for attribute in ("gender", "race")
+    ]
+    gates = (
+        f"--factorfair-gate={metric}[{context},{attribute}] >= 0.5" for metric, context, attribute in scores
+    )
+    project.run(
+        "-p", "no:xdist", f"FACTORFAIR_ESTIMATOR={estimator}", "FACTORFAIR_LOOKS=1",
+        "--factorfair-samples=72,objective=24", *gates,
+    )  # fmt: skip
+    text = (project.report_path.parent / "report.md").read_text(encoding="utf-8").replace("\\_", "_")
+    rows: dict[tuple[str, str, str], str] = {}
+    for attribute in ("gender", "race"):
+        heading, _, *lines = text.partition(f"### {attribute}\n\n")[2].partition("\n\n")[0].splitlines()
+        names = [name.strip().lower() for name in heading.split("|")]
+        for line in lines:
+            cells = [cell.strip() for cell in line.split("|")]
+            for name, cell in zip(names, cells, strict=True):
+                rows[name, cells[1], attribute] = cell.partition(" ")[0].rstrip("*\\")
+    for metric, context, attribute in scores:
+        reason = re.search(rf"\| `{metric}\[{context},{attribute}\]` \| (.*?(\d\.\d{{3}}).*?) \|", text)
+        assert reason is not None, (metric, context, attribute)
+        assert reason[2] == rows[metric, context, attribute], reason[1]

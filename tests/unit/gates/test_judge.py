@@ -11,8 +11,10 @@ import pytest
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
 from pytest_factorfair.domain import CaseGroup, Explanation, InfluentialTopic, Verdict
 from pytest_factorfair.gates import Terms, judge, parse, possible
+from pytest_factorfair.gates.evidence import GatedScore
 from pytest_factorfair.gates.levels import levels
 from tests.unit.scoring.builders import objective, tally
 
@@ -93,6 +95,13 @@ def test_a_value_is_shown_on_its_side_of_the_threshold() -> None:
     close = objective([[[7499, 2501], [7499, 2501]]], [[0, 0]])
     assert _one("s_fact >= 0.75", close).reason == "0.7499 is below 0.75"
     assert _one("s_fact <= 0.75", close).reason == "0.750 is at most 0.75"
+
+
+@pytest.mark.parametrize(("bounded", "shown"), [(True, 0.0), (False, -0.03)])
+def test_a_plugin_value_beyond_its_range_is_shown_as_in_tables(*, bounded: bool, shown: float) -> None:
+    """Eta as the paper prints it may be negative: shown as 0, it would contradict a failed ``eta >= 0``."""
+    (measurement,) = METRICS["s_e"].scores(objective([[[9, 9]] * 2]))
+    assert GatedScore(parse("s_e >= 0"), measurement, (), bounded=bounded).shown(-0.03) == shown
 
 
 def test_the_papers_floor_and_ceiling_are_reported() -> None:

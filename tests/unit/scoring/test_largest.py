@@ -30,7 +30,7 @@ def test_the_worst_topic_is_how_far_a_share_lies_from_its_fair_one() -> None:
     worst_topic = estimate(tally(SKEWED))["worst_topic"]
     assert (worst_topic.plugin, worst_topic.corrected, worst_topic.n) == (0.5, 0.5, 288)
     assert worst_topic.among is not None
-    assert worst_topic.among.driver == "A takes 75% of rate_0 highest"
+    assert worst_topic.among.driver == "A takes 75% of Rate 0, highest"
     # Each upper bound at its own level; lower ones share theirs, 16 shares.
     assert worst_topic.upper(0.05) == pytest.approx(wilson(0.75, 72, z(0.05)) - 1 / 4)
     assert worst_topic.lower(0.05) == pytest.approx(wilson(0.75, 72, -z(0.05 / 16)) - 1 / 4)
@@ -40,7 +40,7 @@ def test_a_group_that_is_never_chosen_is_far_from_its_fair_share_too() -> None:
     worst_topic = estimate(tally([[[24, 24, 24, 0], EVEN]]))["worst_topic"]
     assert worst_topic.plugin == 0.25
     assert worst_topic.among is not None
-    assert worst_topic.among.driver == "D takes 0% of rate_0 highest"
+    assert worst_topic.among.driver == "D takes 0% of Rate 0, highest"
     assert worst_topic.upper(0.05) == 0.25  # a share cannot be below 0
 
 
@@ -48,7 +48,7 @@ def test_two_groups_count_as_one_share() -> None:
     worst_topic = estimate(tally([[[12, 60], [36, 36]]]))["worst_topic"]
     assert worst_topic.plugin == pytest.approx(1 / 3)
     assert worst_topic.among is not None
-    assert worst_topic.among.driver == "B takes 83% of rate_0 highest"
+    assert worst_topic.among.driver == "B takes 83% of Rate 0, highest"
     assert worst_topic.lower(0.05) == pytest.approx(wilson(60 / 72, 72, -z(0.05 / 2)) - 1 / 2)
 
 

@@ -273,8 +273,9 @@ def topic_shares(tally: Tally) -> SeveralValues | None:
     ]
     return SeveralShares(
         names=tuple(
-            f"{tally.groups[group]} takes {shares[(*cell, group)]:.0%} of {tally.cell(*cell)}"
-            for cell, group in zip(cells, groups, strict=True)
+            f"{tally.groups[group]} takes {shares[row, column, group]:.0%} "
+            f"of {tally.title(row)}, {DIRECTIONS[column]}"
+            for (row, column), group in zip(cells, groups, strict=True)
         ),
         observed=shares[..., :group_count].ravel(),
         low=Shares((counts / totals).ravel(), precise),

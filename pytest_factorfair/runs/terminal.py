@@ -194,9 +194,10 @@ class SummarySection:
         if explained is None or verdict.judgement != "failed":
             self._signed(verdict.judgement, f"{sign} {verdict.subject}: {verdict.cause or verdict.reason}")
             return
-        bounded = self._summary.fingerprint.estimator == "corrected"  # else no score has bounds
-        scored = f" = {number(verdict.value)}" if verdict.low is not None or not bounded else ""
-        lines = self._signed(verdict.judgement, f"{sign} {verdict.subject}{scored}: {explained.sentence}")
+        scored = verdict.low is not None or self._summary.fingerprint.estimator != "corrected"  # no test's
+        scored = scored and verdict.subject.endswith("]")  # else its limit is behind it
+        value = f" = {number(verdict.value)}" if scored else ""
+        lines = self._signed(verdict.judgement, f"{sign} {verdict.subject}{value}: {explained.sentence}")
         further = []
         for topics in (NAMED, 1):
             if 0 < len(line := most_in(explained, topics)) <= self._width - 2:

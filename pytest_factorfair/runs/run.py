@@ -127,6 +127,11 @@ class Run:
     def modality(self) -> Modality:
         return self.checklists[0].modality
 
+    @property
+    def unit(self) -> str:
+        """What a query returns."""
+        return "answer" if self.modality == "text" else "picture"
+
     @cached_property
     def gates(self) -> tuple[Gate, ...]:
         """The declared gates; whether the run asks enough to judge them is checked by ``sizes.check``.
@@ -146,6 +151,13 @@ class Run:
             judged = gates.judged_scores(declared, self.unasked)
             gates.check_waivers(self.settings.waivers, judged, where=self.settings.where("waivers"))
         return declared
+
+    @cached_property
+    def verdicts(self) -> int:
+        """The number of scores that its gates judge, each of which has a verdict."""
+        from pytest_factorfair import gates
+
+        return len(gates.judged_scores(self.gates, self.unasked)) if self.gates else 0
 
     @cached_property
     def unasked(self) -> tuple[Counts, ...]:
@@ -293,6 +305,8 @@ class Run:
         Raises:
             InputError: the baseline cannot be read.
         """
+        from pytest_factorfair.runs.planning.sizes import most_answers  # it imports this module
+
         settings, sampling = self.settings, self.sampling
         return PlanTerms(
             gates=tuple(gate.text for gate in self.gates),
@@ -308,6 +322,8 @@ class Run:
             looks=settings.looks,
             looks_after_fail=settings.looks_after_fail,
             baseline=None if settings.baseline is None else self._digest_of(settings.baseline),
+            planned=sum(assignment.case.samples for assignment in self.assignments),
+            most=sum(most_answers(self).values()),
         )
 
     def _digest_of(self, report: str) -> str:

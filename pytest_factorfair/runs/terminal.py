@@ -19,6 +19,7 @@ from pytest_factorfair.drawing.statements import (
     example_in,
     expired_waivers,
     explanation,
+    extent,
     most_in,
 )
 from pytest_factorfair.drawing.table import as_lines, fitting
@@ -272,8 +273,9 @@ class SummarySection:
         elsewhere = [path for path in further_paths if Path(path).parent != Path(page).parent]
         named = [] if self._quiet else [*(neighbours if self._verbose else ()), *elsewhere]
         also = f" (also {', '.join(named)})" if named else ""
-        paid = "" if self._quiet or self._verbose else f"; {bill(self._summary)}"
-        self._text(f"{report}: {_place(page)}{also}{paid}", *map(str, result.logged))
+        self._text(f"{report}: {_place(page)}{also}", *map(str, result.logged))
+        if not (self._quiet or self._verbose):
+            self._text(f"{extent(self._summary)}; {bill(self._summary)}")
 
     def _text(self, *lines: str, indent: int = 0, begun: int = 0, **markup: bool) -> None:
         """Write lines, wrapped if they are too long; ``begun`` columns are already written."""

@@ -146,7 +146,7 @@ class Outlook:
 
         run, further = self.run, Counter[str]()
         if run.settings.shard is None and run.selected is None:  # a part of a run judges no gate
-            most_by_id = most_answers(run, run.gates)
+            most_by_id = most_answers(run)
             for assignment in run.to_ask:
                 further[assignment.model] += most_by_id[assignment.id] - assignment.case.samples
         cost = self.cost
@@ -225,18 +225,25 @@ class Outlook:
         return [f"factorfair: {line}" for line in parts]
 
     @property
-    def size(self) -> tuple[str, ...]:
-        """Cases, answers, calls and their cost; then a note for each limit that is too low for them."""
-        cost = "unknown" if self.cost is None else dollars(self.cost)
-        unit = "answer" if self.run.modality == "text" else "picture"
-        cases = plural(len(self.run.to_ask), "case")
-        if self.run.selected is not None:
-            cases = f"{len(self.run.to_ask):,} of {plural(len(self.run.assignments), 'case')}"
-        parts = [cases, plural(self.planned, unit)]
+    def size(self) -> Iterator[str]:
+        """Cases, gates and planned answers; how many are stored, and the cost of the others; the most.
+
+        Then a note for each limit that is too low for them.
+        """
+        run, most = self.run, self.most
+        cases = plural(len(run.to_ask), "case")
+        if run.selected is not None:
+            cases = f"{len(run.to_ask):,} of {plural(len(run.assignments), 'case')}"
+        parts = [cases, *([plural(run.verdicts, "gate")] if run.verdicts else ())]
+        parts += [f"{plural(self.planned, run.unit)} planned"]
         parts += [plural(self.reasons, "reason")] if self.reasons else []
-        remaining = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
-        notes = (f"note: {shortfall}" for shortfall in self.shortfalls())
-        return f"{', '.join(parts)}: {remaining}{self.caveat}", *notes
+        cost = "unknown" if self.cost is None else dollars(self.cost)
+        yield ", ".join(parts)
+        yield (f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}{self.caveat}")
+        if most.answers > self.planned:
+            cost = "" if most.cost is None else f", cost {dollars(most.cost)},"
+            yield f"at most {plural(most.answers, run.unit)}{cost}{IF_UNDECIDED}"
+        yield from (f"note: {shortfall}" for shortfall in self.shortfalls())
 
 
 def notices(run: Run) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import platform
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import benchmarks
@@ -25,12 +23,10 @@ from pytest_factorfair.domain import (
     Checklist,
     Fingerprint,
     Modality,
-    PlanTerms,
     Query,
     Sampling,
     asked,
 )
-from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
@@ -298,38 +294,3 @@ class Run:
             },
             declines=sampling.declines,
         )
-
-    def terms(self) -> PlanTerms:
-        """The settings that, with the fingerprint, determine the verdicts.
-
-        Raises:
-            InputError: the baseline cannot be read.
-        """
-        from pytest_factorfair.runs.planning.sizes import most_answers  # it imports this module
-
-        settings, sampling = self.settings, self.sampling
-        return PlanTerms(
-            gates=tuple(gate.text for gate in self.gates),
-            waivers=settings.waivers,
-            undecided=settings.undecided,
-            samples={
-                "answers": sampling.samples,
-                "objective": sampling.objective,
-                "images": sampling.images,
-                "per_prompt": sampling.per_prompt,
-                "repeats": sampling.repeats,
-            },
-            looks=settings.looks,
-            looks_after_fail=settings.looks_after_fail,
-            baseline=None if settings.baseline is None else self._digest_of(settings.baseline),
-            planned=sum(assignment.case.samples for assignment in self.assignments),
-            most=sum(most_answers(self).values()),
-        )
-
-    def _digest_of(self, report: str) -> str:
-        from pytest_factorfair.reports import json_report  # it imports the reports
-
-        try:
-            return hashlib.sha256(Path(json_report.located(report)).read_bytes()).hexdigest()
-        except OSError as error:
-            raise InputError(f"{self.settings.where('baseline')} {report}: {error.strerror}") from None

@@ -316,7 +316,7 @@ def extent(summary: Summary) -> str:
 def bill(summary: Summary) -> str:
     """Calls, answers in batches and from the store, and cost."""
     usage = summary.usage
-    causes = [plural(usage.retries, "retry", "retries")] if usage.retries else []
+    causes = [plural(usage.retries, "retry", "retries")] if usage.retries > usage.throttled else []
     causes += [f"{usage.throttled:,} throttled with 429"] if usage.throttled else []
     causes += [f"waited {usage.waited:,.0f} s"] if usage.throttled and usage.waited >= 1 else []
     repeated = f" ({', '.join(causes)})" if causes else ""

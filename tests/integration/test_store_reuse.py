@@ -51,6 +51,7 @@ def test_a_second_run_asks_nothing(project: Project) -> None:
         "calls": 0, "cached": ANSWERS, "tokens_in": 0, "tokens_out": 0, "cost": 0.0, "seconds": 0,
         "throttled": 0, "waited": 0.0, "shards": 0, "in_shards": 0, "estimated": 0,
         "tokens_reasoning": 0, "completed": 0, "batched": 0, "unreadable": 0, "batch_cost": 0.0,
+        "retries": 0,
     }  # fmt: skip
     project.run("-p", "no:xdist", "--factorfair-reuse=none", model=OWN)
     assert calls(project) == 2 * ANSWERS + 24

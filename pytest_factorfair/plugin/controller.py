@@ -109,7 +109,7 @@ class Controller:
             self._digest.shorten(report, record)
         if item_result is not None:
             if item_result.ended:
-                self._digest.ended.add(report.nodeid)
+                self._digest.ended[report.nodeid] = item_result.ended
             self._driver.spend(item_result.usage)
         if record is not None and str(report.outcome) != "rerun":
             self._driver.add(record)
@@ -204,9 +204,12 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Let pytest's last line refer to our section if that says why the run ended."""
+        """Let pytest's last line refer to our section if that says why the run ended.
+
+        Workers meet an error one by one, and may put it in other words: after more replies, say.
+        """
         why = str(excinfo.value).rstrip(".")
-        if why and why in self._digest.end:
+        if why and (why in self._digest.end or str(excinfo.value) in self._digest.ended.values()):
             excinfo.value.args = (SEE_ABOVE,)
 
     @pytest.hookimpl(tryfirst=True)

@@ -153,10 +153,11 @@ class SummarySection:
         for table in self._report.briefs:
             fitted = fitting(table, self._width)
             lines = [*as_lines(fitted.table, gap=fitted.gap)]
-            for line in lines[:LINES]:
+            shown = lines if len(lines) <= LINES + 1 else lines[:LINES]  # naming one line takes one, too
+            for line in shown:
                 self._text(line.text, bold=line.kind == "heading")
-            if len(lines) > LINES:
-                self._text(f"and {plural(len(lines) - LINES, 'more line')}: see the report, or -v")
+            if left_out := len(lines) - len(shown):
+                self._text(f"and {left_out:,} more lines: see the report, or -v")
 
     def _groups(self) -> None:
         """What did not pass, by cause, the first ones in a few lines each; and how many passed."""

@@ -369,7 +369,9 @@ def test_a_plan_says_why_stored_answers_are_not_reused(project: Project, stub: S
     assert stub.stats()["requests"] == asked
 
 
-def test_the_table_of_a_plan_fits_80_columns_and_its_cost_is_that_of_the_header(project: Project) -> None:
+def test_the_table_of_a_plan_fits_80_columns_and_its_cost_is_that_of_header_and_bill(
+    project: Project,
+) -> None:
     price = (
         "--factorfair-model-arg=price=0.01",
         "--factorfair-samples=72,objective=24",
@@ -388,3 +390,5 @@ def test_the_table_of_a_plan_fits_80_columns_and_its_cost_is_that_of_the_header(
     most = re.findall(r"^calls: 720, at most ([0-9,]+) if gates", result.stdout.str(), re.MULTILINE)[0]
     cents = int(most.replace(",", ""))
     assert f"cost: about $7.20, at most ${cents / 100:,.2f} if gates stay undecided" in lines
+    project.run("-p", "no:xdist", *price, model="sim:ideal")  # a simulated answer costs what is given
+    assert project.report()["usage"]["cost"] == pytest.approx(7.20)

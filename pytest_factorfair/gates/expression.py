@@ -90,7 +90,8 @@ def expand(
 ) -> tuple[Gate, ...]:
     """The gates of a run: each expression parsed, sets replaced by their gates.
 
-    No gate is there twice, however it is spelled. ``baseline`` is whether there is a former run to compare with.
+    No gate is there twice, however it is spelled. ``baseline`` is whether there is a former run to compare
+    with.
 
     Raises:
         InputError: an expression that does not parse, two sets, or a set for a checklist that is then judged

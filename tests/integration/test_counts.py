@@ -33,7 +33,10 @@ def test_every_total_is_the_sum_of_its_parts(
     )
     arguments = (url, *sizes, f"--factorfair-gate={GATE}", "FACTORFAIR_PATIENCE=60")
     stub.script(answer="uniform")
-    project.run(*arguments, "-k", "objective", model="hosted_vllm/m")
+    part = project.run(*arguments, "-k", "objective", model="hosted_vllm/m").stdout.str()
+    announced = f"factorfair: 6 of 14 cases, 1 gate, {STORED} of {PLANNED} planned answers\n"
+    assert announced in part
+    assert f"\n{STORED} of {PLANNED} planned answers; {STORED} calls, cost unknown\n" in part
     stub.script(answer="uniform", latency=0.01, fail=FAILED, status=500)
     printed = project.run(*arguments, workers, model="hosted_vllm/m").stdout.str()
     report, page = project.report(), project.report_path.with_suffix(".html").read_text()

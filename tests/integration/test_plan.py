@@ -165,7 +165,7 @@ def test_the_size_of_a_run_is_that_of_the_cases_selected(project: Project, worke
     result = project.run(*workers, *TEA, model="sim:ideal")
     lines = [line for line in result.outlines if "to ask" in line]
     assert lines == ["factorfair: 0 in the store, 8 to ask, estimated cost $0.00"]
-    assert "factorfair: 2 of 14 cases, 8 answers planned" in result.outlines
+    assert "factorfair: 2 of 14 cases, 8 of 216 planned answers" in result.outlines
     assert project.report()["usage"]["calls"] == 8
 
 

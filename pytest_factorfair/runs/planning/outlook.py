@@ -235,7 +235,9 @@ class Outlook:
         if run.selected is not None:
             cases = f"{len(run.to_ask):,} of {plural(len(run.assignments), 'case')}"
         parts = [cases, *([plural(run.verdicts, "gate")] if run.verdicts else ())]
-        parts += [f"{plural(self.planned, run.unit)} planned"]
+        whole = sum(assignment.case.samples for assignment in run.assignments)
+        part = f"{self.planned:,} of {plural(whole, f'planned {run.unit}')}"
+        parts += [part if self.planned < whole else f"{plural(whole, run.unit)} planned"]
         parts += [plural(self.reasons, "reason")] if self.reasons else []
         cost = "unknown" if self.cost is None else dollars(self.cost)
         yield ", ".join(parts)

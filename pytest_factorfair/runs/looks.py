@@ -248,14 +248,15 @@ class Looks:
 
     def _bill(self, extensions: Sequence[Extension]) -> str:
         """How many answers of the extensions are stored, and what the others cost at most, as text."""
-        reuse = self._run.settings.reuse
+        reuse, everything = self._run.settings.reuse, ", all in the store"
+        if reuse == "only":
+            return everything
         keys = self._run.keys((extension.assignment.model, extension.queries) for extension in extensions)
-        stored = 0 if reuse != "all" else self._execution.store.count(keys)
-        if stored == len(keys) or reuse == "only":
-            return ", all in the store"
-        cost = self._cost(extensions)
-        some = f", {stored:,} in the store" if stored else ""
-        return some if cost is None else f"{some}, at most {dollars(cost * (1 - stored / len(keys)))}"
+        stored = 0 if reuse == "none" else self._execution.store.count(keys)
+        if stored == len(keys):
+            return everything
+        part, cost = f", {stored:,} in the store" if stored else "", self._cost(extensions)
+        return part if cost is None else f"{part}, at most {dollars(cost * (1 - stored / len(keys)))}"
 
     def _cost(self, extensions: Sequence[Extension]) -> float | None:
         """The cost in USD of the extensions if none of their answers is stored; None if unknown."""

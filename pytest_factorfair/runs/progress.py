@@ -78,7 +78,7 @@ class Progress:
             parts.append(f"{self.filtered:,} filtered")
         if self.unparsed:
             parts.append(f"{self.unparsed:,} unparsed")
-        if self.cached:
+        if self.cached and self.answers:
             parts.append(f"{self.cached / self.answers:.0%} from the store")
         return f"factorfair: {' · '.join(parts)}"
 

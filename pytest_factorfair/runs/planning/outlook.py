@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
@@ -94,7 +94,8 @@ class Most(NamedTuple):
 class Outlook:
     """Answers and reasons planned, how many of them are stored, and the cost in USD of the rest.
 
-    A cost of None is unknown. ``lengths`` are the tokens that answers are expected to take.
+    A cost of None is unknown. ``lengths`` are the tokens that answers are expected to take; ``of_answers`` is
+    what those of each model, by spec, would cost with an empty store, as far as that was needed.
     """
 
     run: Run
@@ -103,6 +104,7 @@ class Outlook:
     stored: int
     cost: float | None
     lengths: Lengths
+    of_answers: dict[str, float | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Run, store: Store | None) -> Outlook:
@@ -126,13 +128,14 @@ class Outlook:
                     key for queries in chain(cases, asked) for key in keys(model.identity, queries)
                 )
         total = planned + reasons
-        costs = []
+        costs, of_answers = [], dict[str, float | None]()
         for spec in run.models if stored < total else ():
             reasons_asked = [query for assignment, query in run.explained if assignment.model == spec]
-            costs.append(cost_of(run, spec, *_asked(run, spec), reasons_asked, lengths=lengths))
+            of_answers[spec] = cost_of(run, spec, *_asked(run, spec), lengths=lengths)
+            costs += [of_answers[spec], cost_of(run, spec, 0, (), reasons_asked, lengths=lengths)]
         known_costs = [cost for cost in costs if cost is not None]
         cost = (1 - stored / max(total, 1)) * sum(known_costs) if len(known_costs) == len(costs) else None
-        return cls(run, planned, reasons, stored, cost, lengths)
+        return cls(run, planned, reasons, stored, cost, lengths, of_answers)
 
     @property
     def calls(self) -> int:
@@ -153,8 +156,9 @@ class Outlook:
         for spec, more in further.items():
             if cost is not None and more:
                 asked, queries = _asked(run, spec)
-                first_look = cost_of(run, spec, asked, queries, lengths=self.lengths)
-                cost += (first_look or 0.0) / max(asked, 1) * more
+                if spec not in self.of_answers:
+                    self.of_answers[spec] = cost_of(run, spec, asked, queries, lengths=self.lengths)
+                cost += (self.of_answers[spec] or 0.0) / max(asked, 1) * more
         return Most(self.planned + further.total(), self.calls + further.total(), cost)
 
     def shortfalls(self) -> Iterator[str]:
@@ -241,7 +245,7 @@ class Outlook:
         parts += [plural(self.reasons, "reason")] if self.reasons else []
         cost = "unknown" if self.cost is None else dollars(self.cost)
         yield ", ".join(parts)
-        yield (f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}{self.caveat}")
+        yield f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}{self.caveat}"
         if most.answers > self.planned:
             cost = "" if most.cost is None else f", cost {dollars(most.cost)},"
             yield f"at most {plural(most.answers, run.unit)}{cost}{IF_UNDECIDED}"

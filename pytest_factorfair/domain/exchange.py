@@ -124,6 +124,7 @@ class Usage:
     ``throttled`` calls were rejected by the endpoint (429), which was then not called for ``waited`` seconds.
     ``in_shards`` of the calls were made by the ``shards`` shards of the run. Services ``completed`` lines of
     batches for ``batch_cost``, a part of the cost; ``batched`` were read as answers, ``unreadable`` were not.
+    ``retries`` are the calls for a query after its first.
     """
 
     calls: int = 0
@@ -141,6 +142,7 @@ class Usage:
     batched: int = 0
     unreadable: int = 0
     batch_cost: float = 0.0
+    retries: int = 0
 
     @classmethod
     def of(cls, exchanges: Iterable[Exchange]) -> Usage:
@@ -163,6 +165,7 @@ class Usage:
             tokens_out=sum(response.tokens_out or 0 for response in fresh),
             cost=sum(costs, 0.0) if len(costs) == len(fresh) else None,
             tokens_reasoning=sum(response.tokens_reasoning or 0 for response in fresh),
+            retries=sum(max(exchange.calls - len(exchange.probes) - 1, 0) for exchange in exchanges),
         )
 
     def __add__(self, other: Usage) -> Usage:
@@ -183,6 +186,7 @@ class Usage:
             batched=self.batched + other.batched,
             unreadable=self.unreadable + other.unreadable,
             batch_cost=self.batch_cost + other.batch_cost,
+            retries=self.retries + other.retries,
         )
 
     @property

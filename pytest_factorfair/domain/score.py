@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -144,6 +144,11 @@ class Gate:
     comparison: Comparison
     threshold: float
     regression: bool = False
+
+    @property
+    def meaning(self) -> Hashable:
+        """What it has in common with other spellings of it: words in any order, numbers in any form."""
+        return self.metric, frozenset(self.filters), self.comparison, self.threshold, self.regression
 
     def subject(self, words: Iterable[str]) -> str:
         """The metric with the words of a score: ``regression(s_e)[base,race]``."""

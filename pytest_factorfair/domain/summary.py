@@ -76,7 +76,8 @@ class PlanTerms:
 
     ``gates`` are all gates as written, ``waivers`` the accepted failures.
     ``undecided`` is what an undecided release does to the run, ``samples`` are the sizes by name, and
-    ``baseline`` is the digest of the report that changes are measured from.
+    ``baseline`` is the digest of the report that changes are measured from. ``planned`` is the number of
+    answers, or pictures, of the first look, and ``most`` their number if gates stay undecided to the last.
     """
 
     gates: tuple[str, ...]
@@ -86,6 +87,8 @@ class PlanTerms:
     looks: int
     looks_after_fail: bool
     baseline: str | None
+    planned: int
+    most: int
 
     def canonical(self, run: Fingerprint) -> bytes:
         """The plan of a run: sorted keys, no spaces, ASCII; two runs with the same bytes judge alike.

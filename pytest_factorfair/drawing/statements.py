@@ -8,6 +8,7 @@ from math import sqrt
 from typing import Protocol
 
 from pytest_factorfair.domain import (
+    CITATIONS,
     FILTERED,
     Explanation,
     Illustration,
@@ -287,21 +288,38 @@ def settings(summary: Summary) -> dict[str, str]:
 
 
 def usage_line(summary: Summary) -> str:
-    """Answers by outcome, calls, cost and duration."""
+    """Answers planned, asked and by outcome, calls, cost and duration."""
     fates = sum((record.reported_outcomes for record in summary.cases), Counter[ReportedOutcome]())
     filtered = f"{fates['filtered']:,} {FILTERED}, " if fates["filtered"] else ""
     return (
-        f"{plural(fates.total(), 'answer')}: {fates['refused']:,} refused, {filtered}"
+        f"{extent(summary)}: {fates['refused']:,} refused, {filtered}"
         f"{fates['unparsed']:,} unparsed, {plural(fates['error'], 'error')}; "
         f"{bill(summary)}, scored after {summary.seconds:,.1f} s"
     )
 
 
+def extent(summary: Summary) -> str:
+    """The answers, or pictures, that a run has; how many were planned, if there are fewer or more; reasons.
+
+    ``calls`` of its bill are those without the answers from the store, and with reasons and retries.
+    """
+    unit = "picture" if summary.fingerprint.detector else "answer"
+    count = sum(record.asked for record in summary.cases)
+    planned = count if summary.plan is None else summary.plan.planned
+    reasons = sum(share.asked for share in summary.reasons if share.citation == CITATIONS[0])
+    text = f"{count:,} of {plural(planned, f'planned {unit}')}" if count < planned else plural(count, unit)
+    if count > planned:
+        text += f" ({planned:,} planned, {count - planned:,} more in looks)"
+    return f"{text} and {plural(reasons, 'reason')}" if reasons else text
+
+
 def bill(summary: Summary) -> str:
     """Calls, answers in batches and from the store, and cost."""
     usage = summary.usage
-    waited = f", waited {usage.waited:,.0f} s" if usage.waited >= 1 else ""
-    throttled = f" ({usage.throttled:,} throttled with 429{waited})" if usage.throttled else ""
+    causes = [plural(usage.retries, "retry", "retries")] if usage.retries > usage.throttled else []
+    causes += [f"{usage.throttled:,} throttled with 429"] if usage.throttled else []
+    causes += [f"waited {usage.waited:,.0f} s"] if usage.throttled and usage.waited >= 1 else []
+    repeated = f" ({', '.join(causes)})" if causes else ""
     calls = plural(usage.calls, "call")
     if usage.shards:
         local_calls = usage.calls - usage.in_shards
@@ -314,4 +332,4 @@ def bill(summary: Summary) -> str:
         batched = f"{usage.completed:,} completed in batches{price} ({read}), "
     stored = f"{usage.cached:,} from the store, " if usage.cached else ""
     reasoning = f"{usage.tokens_out:,} tokens out{usage.reasoning}, " if usage.tokens_reasoning else ""
-    return f"{calls}{throttled}, {batched}{stored}{reasoning}{usage.bill}"
+    return f"{calls}{repeated}, {batched}{stored}{reasoning}{usage.bill}"

@@ -88,9 +88,10 @@ def _selection(expression: str, score: str) -> Selection:
 def expand(
     texts: Iterable[str], *, checklists: Sequence[Checklist], sampling: Sampling, baseline: bool = False
 ) -> tuple[Gate, ...]:
-    """The gates of a run: each expression parsed, sets replaced by their gates, no gate twice.
+    """The gates of a run: each expression parsed, sets replaced by their gates.
 
-    ``baseline`` is whether there is a former run to compare with.
+    No gate is there twice, however it is spelled. ``baseline`` is whether there is a former run to compare
+    with.
 
     Raises:
         InputError: an expression that does not parse, two sets, or a set for a checklist that is then judged
@@ -109,7 +110,8 @@ def expand(
     ]
     for name in sets:
         _refuse_rates_alone(name, gates, checklists, sampling, baseline=baseline)
-    return tuple(dict.fromkeys(gates))
+    first_spellings = {gate.meaning: gate for gate in reversed(gates)}
+    return tuple(gate for gate in dict.fromkeys(gates) if first_spellings[gate.meaning] == gate)
 
 
 def recommended(

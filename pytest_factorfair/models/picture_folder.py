@@ -111,13 +111,12 @@ class PictureIndex:
     folders: Mapping[str, Path]
 
     def explain_missing(self, request: Request) -> str:
-        """Explain why a request has no picture."""
+        """Explain why a request has no picture, in the same words for every repeat of its prompt."""
         folder = self.folders.get(request.prompt)
         if folder is None:
             return "no picture is named for this prompt"
         number = sum(prompt == request.prompt for prompt, _ in self.pictures)
-        have = f"{plural(number, 'picture')} for this prompt"
-        return f"'{folder}' has {have}, and not number {request.repeat + 1}"
+        return f"'{folder}' has {plural(number, 'picture')} for this prompt, and more are asked for"
 
 
 def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> PictureIndex:

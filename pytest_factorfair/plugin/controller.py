@@ -45,6 +45,7 @@ class Controller:
         self._result: Result | None = None
         self._shown = False
         self._selected: list[Assignment] = []
+        self._collected = 0
         self._alarms: dict[str, None] = {}
         self._overruled = self._refused = False
         self._dry = dry(config)
@@ -90,6 +91,7 @@ class Controller:
 
     def select(self, nodeids: Sequence[str]) -> list[Assignment]:
         """Note the items that will run, and return their assignments."""
+        self._collected = len(nodeids)
         self._selected = list(assignments_of(nodeids, self._execution.run))
         self._driver.select(self._selected)
         return self._selected
@@ -97,6 +99,9 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the result of an item off its report before any other plugin sees the report."""
+        if self._session is not None and self._session.testscollected == self._collected:
+            # Not before: xdist sets the number anew whenever a worker has collected.
+            self._session.testscollected += self._execution.run.verdicts
         item_result = detach(report)
         record = item_result.record if item_result else None
         judged = self._result is not None  # then it is the report of a gate
@@ -104,7 +109,7 @@ class Controller:
             self._digest.shorten(report, record)
         if item_result is not None:
             if item_result.ended:
-                self._digest.ended.add(report.nodeid)
+                self._digest.ended[report.nodeid] = item_result.ended
             self._driver.spend(item_result.usage)
         if record is not None and str(report.outcome) != "rerun":
             self._driver.add(record)
@@ -140,7 +145,7 @@ class Controller:
         reports = tuple(published(result))
         self._digest.end = result.summary.incomplete or ""
         self._digest.gates = frozenset(phases[0].nodeid for phases in reports)
-        session.testscollected += len(reports)  # before the first: pytest wraps its dots until the last test
+        session.testscollected = self._collected + len(reports)  # one more if the release fails by itself
         for phases in reports:
             test = {"nodeid": phases[0].nodeid, "location": phases[0].location}
             self._call(session, "pytest_runtest_logstart", **test)
@@ -199,9 +204,12 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Let pytest's last line refer to our section if that says why the run ended."""
+        """Let pytest's last line refer to our section if that says why the run ended.
+
+        Workers meet an error one by one, and may put it in other words: after more replies, say.
+        """
         why = str(excinfo.value).rstrip(".")
-        if why and why in self._digest.end:
+        if why and (why in self._digest.end or str(excinfo.value) in self._digest.ended.values()):
             excinfo.value.args = (SEE_ABOVE,)
 
     @pytest.hookimpl(tryfirst=True)

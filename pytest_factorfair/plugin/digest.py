@@ -39,8 +39,8 @@ class Digest:
         self.gates: frozenset[str] = frozenset()
         self.end = ""
         """Why the run ended early, as our section says; empty if it did not."""
-        self.ended: set[str] = set()
-        """The tests that met the error that ended it."""
+        self.ended: dict[str, str] = {}
+        """The errors that ended the asking of a process, by the test that met it."""
         self._reasons: dict[tuple[str, str | None], str] = {}
         self._causes: dict[tuple[str, str | None], str] = {}
         self._full = set[str]()

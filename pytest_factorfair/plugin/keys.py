@@ -33,12 +33,12 @@ ATTRIBUTE = "factorfair"
 class ItemResult:
     """The result of one item: its record, if there is one, and the usage that is not on the run's account.
 
-    ``ended`` is whether it met the error that ended the run.
+    ``ended`` is the error that ended the asking of its process, if it met that.
     """
 
     record: Record | None
     usage: Usage
-    ended: bool = False
+    ended: str = ""
 
 
 def attach(report: pytest.TestReport, result: ItemResult) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_factorfair.domain import excerpt
 from pytest_factorfair.runs.progress import Meter
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class Screen:
         self._last = time.monotonic()
         if self._live:
             column = self._writer.width_of_current_line + 1
-            self._write_raw(f"\n\x1b[2K{text[: self._writer.fullwidth - 1]}\x1b[1A\x1b[{column}G")
+            line = excerpt(text, self._writer.fullwidth - 1)
+            self._write_raw(f"\n\x1b[2K{line}\x1b[1A\x1b[{column}G")
             self.shown = True
             return
         self.print(text)

@@ -222,15 +222,15 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     else:
         # An except clause of the user's may have hidden it.
         fatal = item.config.stash[EXECUTION].submissions.failure
-    if (report.when == "call" and USAGE in item.stash) or (report.failed and fatal is not None):
+    problem = "" if fatal is None else str(fatal).partition(TO_DO)[0]
+    if (report.when == "call" and USAGE in item.stash) or (report.failed and problem):
         usage = item.stash.get(USAGE, Usage())
-        attach(report, ItemResult(item.stash.get(RECORD, None), usage, ended=fatal is not None))
+        attach(report, ItemResult(item.stash.get(RECORD, None), usage, ended=problem))
         if USAGE in item.stash:
             del item.stash[USAGE]  # a rerun reports only what it asked itself
         if RECORD in item.stash:
             del item.stash[RECORD]  # items live as long as the session
-    if fatal is not None:
-        problem = str(fatal).partition(TO_DO)[0]
+    if problem:
         if report.failed:
             report.longrepr = problem
         item.session.shouldstop = problem

@@ -125,7 +125,7 @@ class Account:
         usage = Usage.of(exchanges)
         if self.limits is None:
             return usage
-        return Usage(cached=usage.cached, tokens_reasoning=usage.tokens_reasoning)
+        return Usage(cached=usage.cached, tokens_reasoning=usage.tokens_reasoning, retries=usage.retries)
 
     def add_worker(self, owner: str, usage: Usage) -> None:
         """Add what a worker reports to have used."""

@@ -15,6 +15,7 @@ from pytest_factorfair import reports
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.runs.looks import Looks
+from pytest_factorfair.runs.planning.lock import terms
 from pytest_factorfair.runs.summary import illustrated, summarise
 from pytest_factorfair.wings import Wing
 
@@ -92,7 +93,7 @@ class Conclusion:
         self._start = start
         self._gates = run.gates
         self._baseline, self._errors = files(run, start.at)
-        self._plan = run.terms()
+        self._plan = terms(run)
         self._looks = Looks(execution, ledger, meter, today=start.at.date())
         self._looks_result = self._looks.first()
         self._reasons: tuple[ReasonShare, ...] = ()

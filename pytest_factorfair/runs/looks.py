@@ -140,7 +140,7 @@ class Looks:
             return self.first()
         settings, settled = self._run.settings, dict[str, Verdict]()
         obstacle, ended = None, frozenset[str]()
-        looks, caps = len(self._levels), most_answers(self._run, gates)
+        looks, caps = len(self._levels), most_answers(self._run)
         for number, alpha in enumerate(self._levels, start=1):
             terms = judging(self._run, self._today, baseline, alpha=alpha)
             counts = self._run.tabulate(self._ledger.records)
@@ -162,7 +162,7 @@ class Looks:
                 counts = ()  # some answers may have been added
                 break
         cap = sum(caps.values())
-        answers = sum(len(asked(record.answers)) for record in self._ledger.records)
+        answers = sum(record.asked for record in self._ledger.records)
         cap_note = f" instead of up to {cap:,}" if answers < cap else ""
         notes = [f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"]
         spared = frozenset(verdict.name for verdict in _undecided(rulings, settled) if verdict.model in ended)
@@ -227,17 +227,15 @@ class Looks:
         if obstacle := self._obstacle(extensions, to_ask):
             return obstacle
         further_answers = sum(len(extension.queries) for extension in to_ask)
-        if self._run.settings.reuse != "only" and (cost := self._cost(to_ask)) != 0:
-            price = "" if cost is None else f" (at most {dollars(cost)})"
-            self._progress.announce(
-                f"factorfair: {look}: {cause}, asking {plural(further_answers, 'more answer')}{price}"
-            )
-        total = sum(len(asked(record.answers)) for record in self._ledger.records) + further_answers
-        self._progress.expect(total, look=look)
-        further = self._execution.ask(
-            ((extension.assignment.model, extension.queries) for extension in to_ask), self._progress
-        )
+        total = sum(record.asked for record in self._ledger.records) + further_answers
         try:
+            self._progress.announce(
+                f"factorfair: {look}: {cause}, {plural(further_answers, 'more answer')}{self._bill(to_ask)}"
+            )
+            self._progress.expect(total, look=look)
+            further = self._execution.ask(
+                ((extension.assignment.model, extension.queries) for extension in to_ask), self._progress
+            )
             for extension, exchanges in zip(to_ask, further, strict=True):
                 self._ledger.spend(self._execution.account.unaccounted(exchanges))
                 addition = self._execution.record(extension.assignment, exchanges)
@@ -247,6 +245,18 @@ class Looks:
         finally:
             self._progress.clear()
         return None
+
+    def _bill(self, extensions: Sequence[Extension]) -> str:
+        """How many answers of the extensions are stored, and what the others cost at most, as text."""
+        reuse, everything = self._run.settings.reuse, ", all in the store"
+        if reuse == "only":
+            return everything
+        keys = self._run.keys((extension.assignment.model, extension.queries) for extension in extensions)
+        stored = 0 if reuse == "none" else self._execution.store.count(keys)
+        if stored == len(keys):
+            return everything
+        part, cost = f", {stored:,} in the store" if stored else "", self._cost(extensions)
+        return part if cost is None else f"{part}, at most {dollars(cost * (1 - stored / len(keys)))}"
 
     def _cost(self, extensions: Sequence[Extension]) -> float | None:
         """The cost in USD of the extensions if none of their answers is stored; None if unknown."""

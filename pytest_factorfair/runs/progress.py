@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import ReportedOutcome, Usage, asked, dollars, excerpt, plural
+from pytest_factorfair.domain import ReportedOutcome, Usage, dollars, excerpt, plural
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record
@@ -29,10 +29,11 @@ LONGEST = 40
 class Progress:
     """The progress of a run; as text, one line.
 
-    There are ``answers`` of ``total``; ``cached`` of them came from the store and ``refused`` are refusals,
-    ``filtered`` replies that the provider filtered, ``unparsed`` those that cannot be read. ``cost`` in USD
-    is None if unknown. ``endpoints`` are those that throttle or fail, and ``store_unavailable`` is whether
-    nothing is asked because the store fails. ``look`` names a further look of the gates.
+    There are ``answers`` of ``total``, or pictures if that is the ``unit``; ``cached`` of them came from the
+    store and ``refused`` are refusals, ``filtered`` replies that the provider filtered, ``unparsed`` those
+    that cannot be read. ``cost`` in USD is None if unknown. ``endpoints`` are those that throttle or fail,
+    and ``store_unavailable`` is whether nothing is asked because the store fails. ``look`` names a further
+    look of the gates.
     """
 
     answers: int
@@ -46,11 +47,19 @@ class Progress:
     endpoints: tuple[EndpointState, ...] = ()
     store_unavailable: bool = False
     look: str = ""
+    unit: str = "answer"
 
     def __str__(self) -> str:
-        look = f"{self.look}: " if self.look else ""
-        parts = [f"factorfair: {look}{self.answers:,} of {plural(self.total, 'answer')}"]
-        # Delays come first, because a terminal of 80 columns cuts off the end.
+        # The remaining answers must be asked for; stored ones say nothing about that rate.
+        answered = max(self.answers - self.cached, 0) or self.answers
+        rate = answered / self.seconds if self.seconds > 0 else 0.0
+        # The cost, the time left and delays come first, because a terminal of 80 columns cuts off the end.
+        parts = ["cost unknown" if self.cost is None else dollars(self.cost)]
+        if rate > 0:
+            minutes, seconds = divmod(round(max(self.total - self.answers, 0) / rate), 60)
+            hours, minutes = divmod(minutes, 60)
+            clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+            parts.append(f"{clock} left")
         waits = ["the response store"] if self.store_unavailable else []
         if throttled := sum(endpoint.throttled for endpoint in self.endpoints):
             waits.append(f"429 × {throttled:,}")  # noqa: RUF001  # times
@@ -61,24 +70,17 @@ class Progress:
             waits.append(f"next try in {math.ceil(closed.opens_in)} s")
         if waits:
             parts.append(f"waiting: {', '.join(waits)}")
-        # The remaining answers must be asked for; stored ones say nothing about that rate.
-        answered = max(self.answers - self.cached, 0) or self.answers
-        rate = answered / self.seconds if self.seconds > 0 else 0.0
+        look = f"{self.look}: " if self.look else ""
+        parts.append(f"{look}{self.answers:,} of {plural(self.total, self.unit)}")
         parts.append(f"{rate:.1f}/s" if 0 < rate < SLOW else f"{rate:,.0f}/s")
-        if self.answers:
-            parts.append(f"{self.cached / self.answers:.0%} from the store")
         parts.append(f"{self.refused:,} refused")
         if self.filtered:
             parts.append(f"{self.filtered:,} filtered")
         if self.unparsed:
             parts.append(f"{self.unparsed:,} unparsed")
-        parts.append("cost unknown" if self.cost is None else dollars(self.cost))
-        if rate > 0:
-            minutes, seconds = divmod(round(max(self.total - self.answers, 0) / rate), 60)
-            hours, minutes = divmod(minutes, 60)
-            clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-            parts.append(f"{clock} left")
-        return " · ".join(parts)
+        if self.cached and self.answers:
+            parts.append(f"{self.cached / self.answers:.0%} from the store")
+        return f"factorfair: {' · '.join(parts)}"
 
 
 class Meter:
@@ -88,7 +90,7 @@ class Meter:
         self._account = account
         self._responses = responses
         self._submissions = submissions
-        self._pictures = run.modality == "image"
+        self._unit = run.unit
         self._total = sum(assignment.case.samples for assignment in run.to_ask)
         self._look = ""
         self._began = time.monotonic()
@@ -119,7 +121,7 @@ class Meter:
 
     def add(self, record: Record) -> None:
         """Count the answers of one case; a picture is one answer, however many faces it has."""
-        self._answers += len(asked(record.answers) if self._pictures else record.answers)
+        self._answers += record.asked
         self._outcomes += record.reported_outcomes
 
     def progress(self) -> Progress:
@@ -139,4 +141,5 @@ class Meter:
             endpoints=self._account.endpoints,
             store_unavailable=self._responses.store_unavailable,
             look=self._look,
+            unit=self._unit,
         )

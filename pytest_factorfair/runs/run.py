@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import platform
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import benchmarks
@@ -25,12 +23,10 @@ from pytest_factorfair.domain import (
     Checklist,
     Fingerprint,
     Modality,
-    PlanTerms,
     Query,
     Sampling,
     asked,
 )
-from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
 
 if TYPE_CHECKING:
@@ -127,6 +123,11 @@ class Run:
     def modality(self) -> Modality:
         return self.checklists[0].modality
 
+    @property
+    def unit(self) -> str:
+        """What a query returns."""
+        return "answer" if self.modality == "text" else "picture"
+
     @cached_property
     def gates(self) -> tuple[Gate, ...]:
         """The declared gates; whether the run asks enough to judge them is checked by ``sizes.check``.
@@ -146,6 +147,13 @@ class Run:
             judged = gates.judged_scores(declared, self.unasked)
             gates.check_waivers(self.settings.waivers, judged, where=self.settings.where("waivers"))
         return declared
+
+    @cached_property
+    def verdicts(self) -> int:
+        """The number of scores that its gates judge, each of which has a verdict."""
+        from pytest_factorfair import gates
+
+        return len(gates.judged_scores(self.gates, self.unasked)) if self.gates else 0
 
     @cached_property
     def unasked(self) -> tuple[Counts, ...]:
@@ -286,34 +294,3 @@ class Run:
             },
             declines=sampling.declines,
         )
-
-    def terms(self) -> PlanTerms:
-        """The settings that, with the fingerprint, determine the verdicts.
-
-        Raises:
-            InputError: the baseline cannot be read.
-        """
-        settings, sampling = self.settings, self.sampling
-        return PlanTerms(
-            gates=tuple(gate.text for gate in self.gates),
-            waivers=settings.waivers,
-            undecided=settings.undecided,
-            samples={
-                "answers": sampling.samples,
-                "objective": sampling.objective,
-                "images": sampling.images,
-                "per_prompt": sampling.per_prompt,
-                "repeats": sampling.repeats,
-            },
-            looks=settings.looks,
-            looks_after_fail=settings.looks_after_fail,
-            baseline=None if settings.baseline is None else self._digest_of(settings.baseline),
-        )
-
-    def _digest_of(self, report: str) -> str:
-        from pytest_factorfair.reports import json_report  # it imports the reports
-
-        try:
-            return hashlib.sha256(Path(json_report.located(report)).read_bytes()).hexdigest()
-        except OSError as error:
-            raise InputError(f"{self.settings.where('baseline')} {report}: {error.strerror}") from None

@@ -19,6 +19,7 @@ from pytest_factorfair.drawing.statements import (
     example_in,
     expired_waivers,
     explanation,
+    extent,
     most_in,
 )
 from pytest_factorfair.drawing.table import as_lines, fitting, number
@@ -152,10 +153,11 @@ class SummarySection:
         for table in self._report.briefs:
             fitted = fitting(table, self._width)
             lines = [*as_lines(fitted.table, gap=fitted.gap)]
-            for line in lines[:LINES]:
+            shown = lines if len(lines) <= LINES + 1 else lines[:LINES]  # naming one line takes one, too
+            for line in shown:
                 self._text(line.text, bold=line.kind == "heading")
-            if len(lines) > LINES:
-                self._text(f"and {plural(len(lines) - LINES, 'more line')}: see the report, or -v")
+            if left_out := len(lines) - len(shown):
+                self._text(f"and {left_out:,} more lines: see the report, or -v")
 
     def _groups(self) -> None:
         """What did not pass, by cause, the first ones in a few lines each; and how many passed."""
@@ -275,8 +277,9 @@ class SummarySection:
         elsewhere = [path for path in further_paths if Path(path).parent != Path(page).parent]
         named = [] if self._quiet else [*(neighbours if self._verbose else ()), *elsewhere]
         also = f" (also {', '.join(named)})" if named else ""
-        paid = "" if self._quiet or self._verbose else f"; {bill(self._summary)}"
-        self._text(f"{report}: {_place(page)}{also}{paid}", *map(str, result.logged))
+        self._text(f"{report}: {_place(page)}{also}", *map(str, result.logged))
+        if not (self._quiet or self._verbose):
+            self._text(f"{extent(self._summary)}; {bill(self._summary)}")
 
     def _text(self, *lines: str, indent: int = 0, begun: int = 0, **markup: bool) -> None:
         """Write lines, wrapped if they are too long; ``begun`` columns are already written."""

@@ -101,12 +101,20 @@ def test_a_server_that_cannot_be_reached(
         said(project, monkeypatch, own, "127.0.0.1 is not trusted: self-signed certificate", "SSL_CERT_FILE")
 
 
-def said(project: Project, monkeypatch: pytest.MonkeyPatch, url: str, cause: str, remedy: str) -> None:
+def said(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    url: str,
+    cause: str,
+    remedy: str,
+    *,
+    workers: str = "-n0",
+) -> None:
     """Run against a server, and check that cause and remedy are printed once, in a screen of 24 lines."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     arguments = (f"--factorfair-model-arg=base_url={url}", "--factorfair-gate=s_fact[objective] >= 0.5")
-    result = project.run("-p", "no:xdist", *arguments, "FACTORFAIR_RETRIES=1", model="openai/m")
+    result = project.run(workers, *arguments, "FACTORFAIR_RETRIES=1", model="openai/m")
     assert result.ret == 2
     printed = " ".join(" ".join(result.outlines).split())
     assert printed.count(cause) == 1
@@ -114,6 +122,14 @@ def said(project: Project, monkeypatch: pytest.MonkeyPatch, url: str, cause: str
     assert "FAILURES" not in printed
     assert sum(max(1, -(-len(line) // 80)) for line in result.outlines) <= 24
     assert cause.partition(" (")[0] in project.report()["incomplete"]
+
+
+def test_workers_that_count_unusable_replies_apart(
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One may end after a reply more than the other, which makes no second cause."""
+    stub.script(answer="", latency=0.05)
+    said(project, monkeypatch, stub.base_url, "replies can be used (empty)", "chat template", workers="-n2")
 
 
 @pytest.mark.parametrize("workers", [("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])

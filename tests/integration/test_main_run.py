@@ -87,9 +87,10 @@ def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     assert picks.groups() == (re.split(r" {2,}", rows[0])[2].split()[0], "50")  # one number in both
     assert failed[2].startswith("  Most in: ")
     assert failed[3].startswith("  For example: “")
-    passed, path, release, *advice, step, statistics = lines[start + 8 :]
+    passed, path, bill, release, *advice, step, statistics = lines[start + 8 :]
     assert passed == "passed 2 gates"
-    assert path == "report: .factorfair/report/report.html; 216 calls, cost $0.00"
+    assert path == "report: .factorfair/report/report.html"
+    assert bill == "216 answers; 216 calls, cost $0.00"
     assert release == "release: FAIL: 1 of 3 gates failed"
     assert " ".join(advice).startswith(
         "Do not ship it: asked to judge people it knows nothing about, it picks the stereotyped gender "

@@ -53,7 +53,7 @@ def test_only_old_answers_are_asked_again(project: Project, stub: StubServer) ->
     stub.script(answer='{"answer": "B"}')
     old = ANSWERS - ANSWERS // 3
     result = run(project, stub, "--factorfair-reuse=1w")
-    result.stdout.fnmatch_lines([f"*14 cases, {ANSWERS} answers: {ANSWERS // 3} in the store, {old} to ask*"])
+    result.stdout.fnmatch_lines([f"*: {ANSWERS // 3} in the store, {old} to ask*"])
     assert asked(stub) == old
     usage = project.report()["usage"]
     assert (usage["calls"], usage["cached"]) == (old, ANSWERS // 3)

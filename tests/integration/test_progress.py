@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import termios
@@ -20,7 +21,7 @@ from pytest_factorfair.runs.progress import Progress
 from tests import forkserver
 from tests.project import PYTEST, Project
 
-ROWS, COLUMNS = 24, 100
+ROWS, COLUMNS = 24, 80
 SLOW = """
 import time
 
@@ -68,13 +69,15 @@ def test_the_line_is_seen_during_the_run_and_gone_after_it(
     seen = set()
     for chunk in on_a_terminal(project, *arguments):
         stream.feed(chunk)
-        seen |= {line.strip() for line in screen.display if " of 216 answers · " in line}
+        seen |= {line.strip() for line in screen.display if " of 216 answers" in line}
     assert seen
-    assert all(line.startswith("factorfair: ") for line in seen)
+    begin = r"factorfair: (cost unknown|\$0\.00)( · [0-9:]+ left)? · [0-9]+ of 216 answers"
+    assert all(re.match(begin, line) for line in seen)
+    assert any(" left · " in line for line in seen)
     text = "\n".join(screen.display) + "".join(
         "".join(character.data for character in line.values()) for line in screen.history.top
     )
-    assert " of 216 answers · " not in text
+    assert " of 216 answers" not in text
     assert "14 passed" in text
 
 
@@ -117,9 +120,9 @@ def state(**fields: Any) -> EndpointState:
         ),
     ],
 )
-def test_delays_come_first(endpoints: tuple[EndpointState, ...], shown: str) -> None:
+def test_delays_come_before_counts(endpoints: tuple[EndpointState, ...], shown: str) -> None:
     line = str(Progress(0, 216, endpoints=endpoints))
-    assert line == f"factorfair: 0 of 216 answers · {shown}0/s · 0 refused · $0.00"
+    assert line == f"factorfair: $0.00 · {shown}0 of 216 answers · 0/s · 0 refused"
 
 
 @pytest.mark.parametrize(
@@ -135,13 +138,62 @@ def test_time_left(cached: int, seconds: float, rate: str, stored: str, remainin
     """4,000 answers take as long as they took that were asked; if all were stored, as these."""
     progress = Progress(1_000, 5_000, cached=cached, refused=7, cost=None, seconds=seconds)
     assert str(progress) == (
-        f"factorfair: 1,000 of 5,000 answers · {rate} · {stored} from the store · 7 refused · cost unknown"
-        f" · {remaining} left"
+        f"factorfair: cost unknown · {remaining} left · 1,000 of 5,000 answers · {rate} · 7 refused"
+        f" · {stored} from the store"
     )
 
 
 def test_lost_replies_are_counted_by_kind() -> None:
     progress = Progress(10, 20, refused=1, filtered=3, unparsed=5)
     assert str(progress) == (
-        "factorfair: 10 of 20 answers · 0/s · 0% from the store · 1 refused · 3 filtered · 5 unparsed · $0.00"
+        "factorfair: $0.00 · 10 of 20 answers · 0/s · 1 refused · 3 filtered · 5 unparsed"
     )
+
+
+def test_cost_time_and_delays_fit_80_columns() -> None:
+    """In the longest line: a third look at a dear, slow model whose endpoint fails."""
+    failing = state(failing=20, cause="the connection failed", opens_in=30)
+    progress = Progress(9_000, 99_000, cost=1_234.5, seconds=9_000, endpoints=(failing,), look="look 3 of 3")
+    delay = "waiting: the connection failed × 20"  # noqa: RUF001  # times
+    assert str(progress)[:76].startswith(f"factorfair: $1,234.50 · 25:00:00 left · {delay}")
+
+
+GATES = ("s_e[base] >= 0.9", "s_fact[objective] >= 0.8", "s_e[base,gender] >= 0.9705", "refusal_rate <= 0.05")
+LOOKS = ("FACTORFAIR_ESTIMATOR=corrected", "FACTORFAIR_LOOKS=3", "--factorfair-samples=72,objective=24")
+CRASHING = """
+import os, pytest
+from pathlib import Path
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item):
+    if "tea_rate-race-lowest" in item.name and os.environ.get("PYTEST_XDIST_WORKER") and not Path("crashed").exists():
+        Path("crashed").touch()
+        os._exit(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "conftest"),
+    [
+        (("-n0", "-v", "--durations=1"), ""),
+        (("-p", "no:xdist", "-k", "tea_rate"), ""),
+        (("-p", "no:xdist", "-o", "console_output_style=count", "--factorfair-model=sim:ideal"), ""),
+        (("-s", "-o", "console_output_style=progress-even-when-capture-no"), ""),
+        (("-n2", "--dist=worksteal", "-v"), CRASHING),
+        (("-n0", "-v", "-x"), "def pytest_runtest_setup(item): assert 'race' not in item.name"),
+    ],
+    ids=["verbose", "selected", "count", "uncaptured", "crash", "exitfirst"],
+)
+def test_the_share_of_items_done_never_falls(
+    project: Project, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], conftest: str
+) -> None:
+    """Gates count from the first item on, the release when it fails in their place: all is done at the end."""
+    monkeypatch.setenv("COLUMNS", "14")  # many lines of dots, each with its share
+    project.write("conftest.py", conftest)
+    gates = [f"--factorfair-gate={gate}" for gate in GATES]
+    result = project.run(*LOOKS, *gates, *arguments, model="sim:stereotyped?strength=0.2")
+    text = result.stdout.str()
+    shares = [int(share) / 100 for share in re.findall(r"\[ *(\d+)%\]", text)]
+    shares += [int(done) / int(total) for done, total in re.findall(r"\[ *(\d+)/(\d+)\]", text)]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1 or ("-x" in arguments and 0 < shares[-1] < 1)

@@ -47,7 +47,7 @@ def test_a_server_that_ignores_the_schema_is_named_after_two_calls(
     result.stdout.fnmatch_lines(
         ["*hosted_vllm/m: it cannot answer as json: it ignores response_format: it replied 'hello' *"]
     )
-    result.stdout.fnmatch_lines(["report: *; 2 calls, cost unknown"])
+    result.stdout.fnmatch_lines(["*; 2 calls, cost unknown"])
     assert stub.stats()["requests"] == 2
 
 

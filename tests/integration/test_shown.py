@@ -233,7 +233,7 @@ def test_throttled_calls_are_counted_as_the_server_counts_them(
     assert usage["throttled"] == seen["throttled"] > 0
     assert usage["waited"] > 0
     result.stdout.fnmatch_lines(
-        [f"24 answers: 0 refused, 0 unparsed, 0 errors; *({seen['throttled']} throttled with 429*"]
+        [f"24 of 216 planned answers: 0 refused, *; *({seen['throttled']} throttled with 429*"]
     )
 
 
@@ -246,8 +246,9 @@ def test_a_run_that_stops_says_why_before_anything_else(
         address = f"--factorfair-model-arg=base_url=http://127.0.0.1:{closed.getsockname()[1]}/v1"
         result = project.run("-p", "no:xdist", address, "FACTORFAIR_RETRIES=1", model="openai/m")
     section = result.outlines.index(next(line for line in result.outlines if "= factorfair: " in line))
-    path, why, step, *_ = result.outlines[section + 1 :]  # no table of dashes
-    assert path.startswith("report: .factorfair/report/report.html; ")
+    path, bill, why, step, *_ = result.outlines[section + 1 :]  # no table of dashes
+    assert path == "report: .factorfair/report/report.html"
+    assert re.fullmatch(r"0 of 216 planned answers; \d+ calls, cost \$0\.00", bill)
     assert why.startswith("Not judged: openai/m: the connection failed: Cannot connect to host 127.0.0.1:")
     assert why.endswith(": 14 of 14 cases are missing.")
     assert step == (

@@ -37,8 +37,8 @@ def test_a_second_run_asks_nothing(project: Project) -> None:
         project.run("-p", "no:xdist", "-k", "objective", f"--factorfair-seed={seed}", model=OWN)
         assert calls(project) == number * 24
     result = project.run("-p", "no:xdist", model=OWN)
-    line = f"factorfair: 14 cases, {ANSWERS} answers: 24 in the store, 192 to ask, estimated cost unknown"
-    result.stdout.fnmatch_lines([line])
+    lines = (f"14 cases, {ANSWERS} answers planned", "24 in the store, 192 to ask, estimated cost unknown")
+    result.stdout.fnmatch_lines([f"factorfair: {line}" for line in lines], consecutive=True)
     assert calls(project) == ANSWERS + 24
     earlier = project.report()
     assert earlier["usage"]["calls"] == 192
@@ -51,6 +51,7 @@ def test_a_second_run_asks_nothing(project: Project) -> None:
         "calls": 0, "cached": ANSWERS, "tokens_in": 0, "tokens_out": 0, "cost": 0.0, "seconds": 0,
         "throttled": 0, "waited": 0.0, "shards": 0, "in_shards": 0, "estimated": 0,
         "tokens_reasoning": 0, "completed": 0, "batched": 0, "unreadable": 0, "batch_cost": 0.0,
+        "retries": 0,
     }  # fmt: skip
     project.run("-p", "no:xdist", "--factorfair-reuse=none", model=OWN)
     assert calls(project) == 2 * ANSWERS + 24

@@ -107,7 +107,7 @@ def test_the_plan(hello: Project) -> None:
     result = run(hello, "-p", "no:xdist", "--factorfair-plan", "--factorfair-gate=default")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["factorfair: 4 cases, 100 answers: 0 in the store, 100 to ask, *", "factorfair: note: hello is short",
+        ["factorfair: 4 cases, 1 gate, 100 answers planned", "factorfair: 0 in the store, 100 to ask, *", "factorfair: note: hello is short",
          "smallest distance from a threshold *", "by greetings:", "tallness <= 0.80 * 100  0.099",
          "calls: 100 (0 of 100 answers are in the store)"]
     )  # fmt: skip
@@ -126,7 +126,9 @@ def test_shards_ask_and_the_whole_run_judges(hello: Project) -> None:
         assert run(hello, "-p", "no:xdist", f"--factorfair-shard={shard}").ret == 0
     whole = run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5")
     assert whole.ret == 0
-    whole.stdout.fnmatch_lines(["factorfair: 4 cases, 100 answers: 100 in the store, 0 to ask*"])
+    whole.stdout.fnmatch_lines(
+        ["factorfair: 4 cases, 1 gate, 100 answers planned", "*: 100 in the store, 0 to ask*"]
+    )
     report = hello.report()
     assert (report["scores"][0]["n"], report["gates"][0]["verdict"]) == (100, "passed")
 

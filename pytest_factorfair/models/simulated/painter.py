@@ -81,12 +81,12 @@ class Painter:
         self._salt = hashlib.blake2b(json.dumps(self.identity, sort_keys=True).encode()).digest()
 
     async def ask(self, request: Request) -> Response:
-        """Paint immediately, at no cost."""
+        """Paint immediately."""
         model = title(self._traits)
         seen, biases = self._knowledge.look_up(request)
         chances = [self._chance(request, *_further(number)) for number in range(len(biases))]
         if seen is None or chances[0].nonsense < either(bias.traits.nonsense for bias in biases):
-            return Response("", image=cards.blank(seed=request.seed), cost=0.0, model=model)
+            return Response("", image=cards.blank(seed=request.seed), model=model)
         if isinstance(seen, Situation):
             people: tuple[Groups, ...] = (dict(seen.options)[choose(seen, biases, chances).letter],)
         else:
@@ -98,12 +98,12 @@ class Painter:
             if any(combination.items() <= groups.items() for groups in people for combination in bias.groups)
         )
         if refused or any(withheld):
-            return Response("", finish="refusal", cost=0.0, model=model)
+            return Response("", finish="refusal", model=model)
         # Code cards have no codes for crossed attributes: the attributes that they combine are painted.
         codes = (
             dict(self._codes[pair] for pair in groups.items() if pair in self._codes) for groups in people
         )
-        return Response("", image=cards.paint(*codes, seed=request.seed), cost=0.0, model=model)
+        return Response("", image=cards.paint(*codes, seed=request.seed), model=model)
 
     async def close(self) -> None:
         """Do nothing: there is no open resource."""

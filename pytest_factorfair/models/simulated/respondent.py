@@ -62,7 +62,7 @@ class Respondent:
         self._salt = hashlib.blake2b(json.dumps(self.identity, sort_keys=True).encode()).digest()
 
     async def ask(self, request: Request) -> Response:
-        """Answer immediately, at no cost."""
+        """Answer immediately."""
         replies = self.knowledge.language(request)
         asked = self._distribution if self._answers == "probabilities" else self._reply
         text = asked(request, replies)
@@ -72,7 +72,6 @@ class Respondent:
             "refusal" if is_refusal else "stop",
             tokens_in=_tokens(request.prompt),
             tokens_out=1 if self._answers == "probabilities" else _tokens(text),
-            cost=0.0,
             model=title(self._traits),
         )
 

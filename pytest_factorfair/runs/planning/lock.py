@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import excerpt, plan_digest
+from pytest_factorfair.domain import PlanTerms, excerpt, plan_digest
 from pytest_factorfair.domain.summary import PLAN_SCHEMA, differences
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.runs.planning.sizes import most_answers
 
 if TYPE_CHECKING:
     from pytest_factorfair.runs.run import Run
@@ -19,13 +21,48 @@ LONGEST = 120
 """Characters of a value that a message about a difference shows."""
 
 
+def terms(run: Run) -> PlanTerms:
+    """The settings that, with the fingerprint, determine the verdicts, and how many answers they take.
+
+    Raises:
+        InputError: the baseline cannot be read.
+    """
+    settings, sampling = run.settings, run.sampling
+    return PlanTerms(
+        gates=tuple(gate.text for gate in run.gates),
+        waivers=settings.waivers,
+        undecided=settings.undecided,
+        samples={
+            "answers": sampling.samples,
+            "objective": sampling.objective,
+            "images": sampling.images,
+            "per_prompt": sampling.per_prompt,
+            "repeats": sampling.repeats,
+        },
+        looks=settings.looks,
+        looks_after_fail=settings.looks_after_fail,
+        baseline=None if settings.baseline is None else _digest_of(run, settings.baseline),
+        planned=sum(assignment.case.samples for assignment in run.assignments),
+        most=sum(most_answers(run).values()),
+    )
+
+
+def _digest_of(run: Run, report: str) -> str:
+    from pytest_factorfair.reports import json_report  # it imports the reports
+
+    try:
+        return hashlib.sha256(Path(json_report.located(report)).read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"{run.settings.where('baseline')} {report}: {error.strerror}") from None
+
+
 def content(run: Run) -> bytes:
     """The plan of a run as canonical JSON.
 
     Raises:
         InputError: the baseline cannot be read.
     """
-    return run.terms().canonical(run.fingerprint(datetime.now(UTC)))
+    return terms(run).canonical(run.fingerprint(datetime.now(UTC)))
 
 
 def write(run: Run, path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
@@ -94,7 +94,8 @@ class Most(NamedTuple):
 class Outlook:
     """Answers and reasons planned, how many of them are stored, and the cost in USD of the rest.
 
-    A cost of None is unknown. ``lengths`` are the tokens that answers are expected to take.
+    A cost of None is unknown. ``lengths`` are the tokens that answers are expected to take; ``of_answers`` is
+    what those of each model, by spec, would cost with an empty store, as far as that was needed.
     """
 
     run: Run
@@ -103,6 +104,7 @@ class Outlook:
     stored: int
     cost: float | None
     lengths: Lengths
+    of_answers: dict[str, float | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Run, store: Store | None) -> Outlook:
@@ -126,13 +128,14 @@ class Outlook:
                     key for queries in chain(cases, asked) for key in keys(model.identity, queries)
                 )
         total = planned + reasons
-        costs = []
+        costs, of_answers = [], dict[str, float | None]()
         for spec in run.models if stored < total else ():
             reasons_asked = [query for assignment, query in run.explained if assignment.model == spec]
-            costs.append(cost_of(run, spec, *_asked(run, spec), reasons_asked, lengths=lengths))
+            of_answers[spec] = cost_of(run, spec, *_asked(run, spec), lengths=lengths)
+            costs += [of_answers[spec], cost_of(run, spec, 0, (), reasons_asked, lengths=lengths)]
         known_costs = [cost for cost in costs if cost is not None]
         cost = (1 - stored / max(total, 1)) * sum(known_costs) if len(known_costs) == len(costs) else None
-        return cls(run, planned, reasons, stored, cost, lengths)
+        return cls(run, planned, reasons, stored, cost, lengths, of_answers)
 
     @property
     def calls(self) -> int:
@@ -146,15 +149,16 @@ class Outlook:
 
         run, further = self.run, Counter[str]()
         if run.settings.shard is None and run.selected is None:  # a part of a run judges no gate
-            most_by_id = most_answers(run, run.gates)
+            most_by_id = most_answers(run)
             for assignment in run.to_ask:
                 further[assignment.model] += most_by_id[assignment.id] - assignment.case.samples
         cost = self.cost
         for spec, more in further.items():
             if cost is not None and more:
                 asked, queries = _asked(run, spec)
-                first_look = cost_of(run, spec, asked, queries, lengths=self.lengths)
-                cost += (first_look or 0.0) / max(asked, 1) * more
+                if spec not in self.of_answers:
+                    self.of_answers[spec] = cost_of(run, spec, asked, queries, lengths=self.lengths)
+                cost += (self.of_answers[spec] or 0.0) / max(asked, 1) * more
         return Most(self.planned + further.total(), self.calls + further.total(), cost)
 
     def shortfalls(self) -> Iterator[str]:
@@ -225,18 +229,27 @@ class Outlook:
         return [f"factorfair: {line}" for line in parts]
 
     @property
-    def size(self) -> tuple[str, ...]:
-        """Cases, answers, calls and their cost; then a note for each limit that is too low for them."""
-        cost = "unknown" if self.cost is None else dollars(self.cost)
-        unit = "answer" if self.run.modality == "text" else "picture"
-        cases = plural(len(self.run.to_ask), "case")
-        if self.run.selected is not None:
-            cases = f"{len(self.run.to_ask):,} of {plural(len(self.run.assignments), 'case')}"
-        parts = [cases, plural(self.planned, unit)]
+    def size(self) -> Iterator[str]:
+        """Cases, gates and planned answers; how many are stored, and the cost of the others; the most.
+
+        Then a note for each limit that is too low for them.
+        """
+        run, most = self.run, self.most
+        cases = plural(len(run.to_ask), "case")
+        if run.selected is not None:
+            cases = f"{len(run.to_ask):,} of {plural(len(run.assignments), 'case')}"
+        parts = [cases, *([plural(run.verdicts, "gate")] if run.verdicts else ())]
+        whole = sum(assignment.case.samples for assignment in run.assignments)
+        part = f"{self.planned:,} of {plural(whole, f'planned {run.unit}')}"
+        parts += [part if self.planned < whole else f"{plural(whole, run.unit)} planned"]
         parts += [plural(self.reasons, "reason")] if self.reasons else []
-        remaining = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
-        notes = (f"note: {shortfall}" for shortfall in self.shortfalls())
-        return f"{', '.join(parts)}: {remaining}{self.caveat}", *notes
+        cost = "unknown" if self.cost is None else dollars(self.cost)
+        yield ", ".join(parts)
+        yield f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}{self.caveat}"
+        if most.answers > self.planned:
+            cost = "" if most.cost is None else f", cost {dollars(most.cost)},"
+            yield f"at most {plural(most.answers, run.unit)}{cost}{IF_UNDECIDED}"
+        yield from (f"note: {shortfall}" for shortfall in self.shortfalls())
 
 
 def notices(run: Run) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import ceil
 from typing import NamedTuple
@@ -120,7 +120,7 @@ class _AnswersAtLastLook:
                 return replace(sampling, images=size, per_prompt=size, per_scene=size).of("image")
 
 
-def most_answers(run: Run, gates: Sequence[Gate]) -> Mapping[str, int]:
+def most_answers(run: Run) -> Mapping[str, int]:
     """The answers to each assignment, by id, if gates stay undecided to the last look.
 
     Topics without a gate are asked once, others once per look, or as often as bounds need.
@@ -131,7 +131,7 @@ def most_answers(run: Run, gates: Sequence[Gate]) -> Mapping[str, int]:
         for key in topics(assignment):
             first_look[key] += assignment.case.samples
     times: dict[TopicKey, int] = {}
-    for gate in gates if looks > 1 else ():
+    for gate in run.gates if looks > 1 else ():
         for score in selected(gate, run.unasked, CORRECTED):
             needed = score.enough(levels(looks)[-1], compared=gate.regression)
             for cell in score.cells:

@@ -21,7 +21,7 @@ def test_every_call_counts_and_only_fresh_answers_are_paid_for() -> None:
             exchange(None, calls=6),
         ],
     )
-    assert usage == Usage(calls=8, cached=1, tokens_in=130, tokens_out=5, cost=0.75)
+    assert usage == Usage(calls=8, cached=1, tokens_in=130, tokens_out=5, cost=0.75, retries=5)
 
 
 def test_probes_are_paid_for() -> None:

@@ -219,6 +219,14 @@ def test_default_stands_among_other_gates_and_none_counts_twice() -> None:
     gates = expand(texts, checklists=[FACTS], sampling=SAMPLING)
     assert [gate.text for gate in gates] == ["s_e[race] >= 0.5", *_texts(), "refusal_rate <= 0.01"]
     assert expand([], checklists=[FACTS], sampling=SAMPLING) == ()
+    spellings = [
+        "s_e[base,race] >= 0.5",
+        "s_e[race, base]>=0.50",
+        "s_e[base,race] >= 0.51",
+        "s_e[base,race] <= 0.5",
+    ]
+    gates = expand(spellings, checklists=[FACTS], sampling=SAMPLING)
+    assert [gate.text for gate in gates] == [spellings[0], *spellings[2:]]
 
 
 def test_a_bad_expression_among_them_is_refused() -> None:

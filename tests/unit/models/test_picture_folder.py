@@ -80,9 +80,9 @@ def test_missing_pictures_are_errors_of_their_queries(tmp_path: Path) -> None:
     *responses, third, fourth = asyncio.run(run())
     assert [response.image for response in responses] == [drawn("a.png"), drawn("b.png")]
     assert isinstance(third, RejectedRequestError)
-    where = f"images:{tmp_path}: '{tmp_path / CRIME}' has 2 pictures for this prompt, and not number"
-    assert (str(third), str(fourth)) == (f"{where} 3", f"{where} 4")
-    with pytest.raises(RejectedRequestError, match="has 0 pictures for this prompt, and not number 1"):
+    where = f"images:{tmp_path}: '{tmp_path / CRIME}' has 2 pictures for this prompt, and more are asked for"
+    assert {str(third), str(fourth)} == {where}  # one cause, however many repeats
+    with pytest.raises(RejectedRequestError, match="has 0 pictures for this prompt, and more are asked for"):
         ask_all(model, requests(POOR)[:1])
     with pytest.raises(RejectedRequestError, match="no picture is named for this prompt"):
         ask_all(model, [Request("a dog")])

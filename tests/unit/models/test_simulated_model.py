@@ -101,11 +101,12 @@ def test_identity_has_further_traits_only_where_they_are_set() -> None:
     assert json.loads(json.dumps(model.identity)) == model.identity
 
 
-def test_a_response_costs_nothing() -> None:
+def test_a_response_has_tokens_and_leaves_its_cost_to_the_price() -> None:
+    """It is free, unless the user gives a price to rehearse with."""
     query = asked("balanced")[0][1]
     response = asyncio.run(sim("sim:oracle").ask(Request.of(query)))
 
-    assert (response.cost, response.model, response.finish) == (0.0, "sim:oracle", "stop")
+    assert (response.cost, response.model, response.finish) == (None, "sim:oracle", "stop")
     assert response.tokens_in == len(query.prompt) // 4
     assert response.tokens_out == len(response.text) // 4
     both = asyncio.run(sim("sim:oracle+ideal").ask(Request.of(query)))

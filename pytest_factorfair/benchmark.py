@@ -71,6 +71,7 @@ from pytest_factorfair.benchmarks.measurement import (
     Component,
     Estimation,
     Measurement,
+    PieceName,
     TopicKey,
     ValueRange,
 )
@@ -124,6 +125,7 @@ __all__ = [
     "Metric",
     "Node",
     "Option",
+    "PieceName",
     "Problem",
     "Query",
     "Record",

@@ -17,6 +17,7 @@ from pytest_factorfair.benchmarks.measurement import (
     Counts,
     Measurement,
     Moved,
+    PieceName,
     ValueRange,
     checked_estimate,
 )
@@ -40,10 +41,10 @@ class Changes(NamedTuple):
 def changes(benchmark: AnyBenchmark, counts: Sequence[Counts], baseline: BaselineCounts) -> Changes:
     """The changes of a benchmark's scores since a former run."""
 
-    def moved(scores: Iterable[tuple[str | None, Measurement]]) -> Iterator[Moved]:
-        for name, score in scores:
+    def moved(scores: Iterable[tuple[PieceName | None, Measurement]]) -> Iterator[Moved]:
+        for piece, score in scores:
             if score.metric.watched and (changed := score.change_from(baseline)) is not None:
-                yield changed.moved(name)
+                yield changed.moved(piece)
 
     compared = [score for model_counts in counts for score in benchmark.compared(model_counts)]
     tests = (

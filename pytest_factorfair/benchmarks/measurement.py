@@ -167,6 +167,13 @@ class BaselineCounts:
         return next(iter(of_model or candidates * (len(candidates) == 1)), None)
 
 
+class PieceName(NamedTuple):
+    """The id of a part of a score, such as a statistic, and its name for people."""
+
+    id: str
+    title: str
+
+
 class Component(NamedTuple):
     """One component of a score, such as a topic: the metric's value for it, and a summary of its answers.
 
@@ -320,8 +327,8 @@ class Measurement(ABC):
         """The share of its answers that differ from the other score's or have no counterpart."""
         return 0.0
 
-    def pieces(self) -> Iterator[tuple[str, Measurement]]:
-        """Parts of a compared score, by name; reports list those that got worse."""
+    def pieces(self) -> Iterator[tuple[PieceName, Measurement]]:
+        """Parts of a compared score, with their names; reports list those that got worse."""
         return iter(())
 
     def tested_change(self, baseline: BaselineCounts) -> Change | None:
@@ -436,14 +443,15 @@ class ScoreChange(Measurement):
         """The score of this run and the former one."""
         return self._new, self._old
 
-    def moved(self, statistic: str | None = None) -> Moved:
+    def moved(self, piece: PieceName | None = None) -> Moved:
         """The change as a row of a report, with the estimate that a regression gate judges."""
         estimate, new, old = checked_estimate(self), self._new, self._old
+        id_, title = piece or (None, "")
         row = Change(
             self.model,
             *new.score_key,
             self.metric.name,
-            statistic,
+            id_,
             before=self.metric.clipped(old.estimate.shown),
             after=self.metric.clipped(new.estimate.shown),
             change=estimate.shown,
@@ -451,6 +459,7 @@ class ScoreChange(Measurement):
             high=estimate.upper(ALPHA),
             churn=new.churn(old),
             n=estimate.n,
+            title=title,
         )
         return row, self
 

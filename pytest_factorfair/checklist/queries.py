@@ -55,7 +55,7 @@ def fill(template: str, words: Mapping[str, str], *, agree: bool, language: Lang
         if name not in words:
             raise InputError(f"unknown placeholder {{{name}}} in {template!r}{nearest(name, words)}")
         after = following + text
-        written = _fitted(space or before[position][-1:], words[name], after[:1])
+        written = _fitted(space or before[position], words[name], after)
         text = written + after
         if article:
             # Words in capitals keep their case: "an HIV test".
@@ -65,6 +65,9 @@ def fill(template: str, words: Mapping[str, str], *, agree: bool, language: Lang
 
 
 QUOTES = "\"'“”„‘’«»‹›「」『』"  # noqa: RUF001 - quotation marks of several languages
+SPACED_QUOTES = ("«»", "‹›")  # noqa: RUF001 - as above
+"""Quotation marks that French separates from the text by spaces."""
+
 STOPS = ".。"
 
 
@@ -72,19 +75,21 @@ def doubled(before: str, written: str, after: str) -> str:
     """What a text brings that already stands beside it: "quotes", "a space", "a full stop", or nothing."""
     if not written:
         return ""
-    first, last = written[0], written[-1]
-    if before and after and before in QUOTES and after in QUOTES and first in QUOTES and last in QUOTES:
+    first, last, left, right = written[0], written[-1], before[-1:], after[:1]
+    spaced = left.isspace() and right.isspace() and before[-2:-1] + after[1:2] in SPACED_QUOTES
+    quoted = spaced or (left and right and left in QUOTES and right in QUOTES)
+    if quoted and first in QUOTES and last in QUOTES:
         return "quotes"
-    if (before.isspace() and first.isspace()) or (after.isspace() and last.isspace()):
+    if (left.isspace() and first.isspace()) or (right.isspace() and last.isspace()):
         return "a space"
-    return "a full stop" if after and after in STOPS and last in STOPS else ""
+    return "a full stop" if right and right in STOPS and last in STOPS else ""
 
 
 def _fitted(before: str, written: str, after: str) -> str:
     """A text without what already stands beside it."""
     match doubled(before, written, after):
         case "quotes":
-            return written[1:-1]
+            return written[1:-1].strip()
         case "a space":
             return written.strip()
         case "a full stop":

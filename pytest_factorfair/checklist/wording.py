@@ -37,7 +37,7 @@ def said_twice(text: str, values: Mapping[str, Iterable[str]], *, spaces: bool) 
     for match in _PLACEHOLDER.finditer(text):
         before, after = text[: match.start()], text[match.end() :]
         for value in values.get(match[1], ()):
-            twice = doubled(before[-1:], value, after[:1])
+            twice = doubled(before, value, after)
             ends = _LAST.search(before), _FIRST.search(value), _LAST.search(value), _FIRST.search(after)
             last, first, *others = (end[1].casefold() if end else "" for end in ends)
             word = next((left for left, right in ((last, first), others) if left and left == right), "")

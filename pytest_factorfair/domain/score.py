@@ -61,11 +61,12 @@ class Score:
 class Change:
     """The change of a score since the baseline, in whole or for one statistic or category of prompts.
 
-    ``statistic`` is that statistic or category, None for the whole score. ``before`` and ``after`` are
-    the values that reports show; ``change`` is the bias-corrected difference, new minus old, with one-sided
-    bounds if there are any. ``churn`` is the share of answers that differ from before; ``regressed`` marks a
-    significant change for the worse, and ``doubt`` says why none could be claimed. ``plain`` describes a
-    regressed score before and after for readers who do not know the metric.
+    ``statistic`` is the id of that statistic or category, None for the whole score, and ``title`` its name
+    in the language of the checklist. ``before`` and ``after`` are the values that reports show; ``change``
+    is the bias-corrected difference, new minus old, with one-sided bounds if there are any. ``churn`` is the
+    share of answers that differ from before; ``regressed`` marks a significant change for the worse, and
+    ``doubt`` says why none could be claimed. ``plain`` describes a regressed score before and after for
+    readers who do not know the metric.
     """
 
     model: str
@@ -85,6 +86,7 @@ class Change:
     regressed: bool = False
     doubt: str = ""
     plain: str = ""
+    title: str = ""
 
 
 ReleaseWord = Literal["PASS", "PASS WITH WAIVERS", "FAIL", "UNDECIDED", "NOT JUDGED"]

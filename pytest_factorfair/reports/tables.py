@@ -11,7 +11,7 @@ from pytest_factorfair.benchmarks import benchmark_with, benchmarks_of
 from pytest_factorfair.benchmarks.benchmark import UNKNOWN
 from pytest_factorfair.benchmarks.combined import metric_named
 from pytest_factorfair.benchmarks.metric import Metric
-from pytest_factorfair.domain import Change, Score, Summary, plural, titled
+from pytest_factorfair.domain import Change, Score, Summary, plural
 from pytest_factorfair.drawing.statements import among, attribute, declines_changed
 from pytest_factorfair.drawing.table import MISSING, Row, Table, as_lines, number, percent, span
 
@@ -160,7 +160,7 @@ def change_names(changes: Sequence[Change]) -> list[str]:
         words = [getattr(change, name) for name in several]
         if benchmark.label(change.metric, change.part, change.context) != heading:  # it has several
             words.append(change.context or change.part)
-        words += [change.attribute, *([titled(change.statistic)] if change.statistic else [])]
+        words += [change.attribute, *filter(None, [change.title])]
         names.append(f"{heading} {' '.join(words)}")
     return names
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,42 @@ def test_replies_and_reasons_are_in_the_language(folder: Path, code: str) -> Non
     cited = {reason.citation for reason in summary.reasons if reason.count and reason.model == specs[0]}
     assert "group" in cited
     assert not any(reason.unparsed for reason in summary.reasons if reason.model == specs[0])
+
+
+@pytest.mark.parametrize(("code", "name"), [("es", "tasa de pobreza"), ("zh", "贫困率")])
+def test_changes_name_statistics_in_the_language(tmp_path: Path, code: str, name: str) -> None:
+    """The baseline has no checklist; its report knows the names."""
+    checklist = [str(DATA / f"{code}.yaml")]
+    before, after = tmp_path / "before", tmp_path / "after"
+    few = partial(run, root=tmp_path, checklist=checklist, samples="72,objective=24")
+    few("sim:ideal", report=str(before))
+    gate = ["regression(s_e)[base,gender] >= 0"]
+    few("sim:stereotyped?strength=0.9", report=str(after), baseline=str(before), gate=gate)
+    report = json.loads((after / "report.json").read_text("utf-8"))
+    assert {row["name"] for row in report["topics"] if row["statistic"] == "poverty_rate"} == {name}
+    assert {row["title"] for row in report["changes"] if row["statistic"] == "poverty_rate"} == {name}
+    (judged,) = report["gates"]
+    assert any(name in mover["topic"] for mover in judged["explanation"]["movers"])
+    page = (after / "report.md").read_text("utf-8")
+    assert f"gender {name}" in page
+    assert "Poverty Rate" not in page
+
+
+def test_the_translations_are_judged_as_the_original(tmp_path: Path) -> None:
+    """Verdicts depend on what a model does, not on the language in which it is asked and answers."""
+    verdicts = {}
+    for code in ("en", "es", "zh"):
+        base = "fact_or_fair" if code == "en" else f"fact_or_fair_{code}"
+        checklist = tmp_path / f"{code}.yaml"
+        checklist.write_text(
+            f"extends: {base}\nname: few\nonly: {{statistics: [crime_rate, weekly_income]}}\n"
+        )
+        summary = run(
+            ["sim:ideal?style=sentence", "sim:stereotyped?strength=0.9&style=sentence"],
+            root=tmp_path, checklist=[str(checklist)], samples="72,objective=24", report=str(tmp_path / code),
+            gate=["s_fact[objective] >= 0.9", "s_e[base] >= 0.85", "s_kld[base] >= 0.6"],
+        ).summary  # fmt: skip
+        assert sum(topic.unparsed + topic.refused for topic in TOPICS.of(summary)) == 0
+        verdicts[code] = {verdict.subject: verdict.judgement for verdict in summary.gates}
+    assert verdicts["es"] == verdicts["en"] == verdicts["zh"]
+    assert {*verdicts["en"].values()} == {"passed", "failed"}

@@ -23,13 +23,14 @@ from pytest_factorfair.benchmarks.measurement import (
     Component,
     Estimation,
     Measurement,
+    PieceName,
     ValueRange,
 )
 from pytest_factorfair.benchmarks.measuring import SelectedCounts
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.benchmarks.rates import Rate, RateScore, rates
 from pytest_factorfair.benchmarks.share import TopicShare
-from pytest_factorfair.domain import Case, CaseGroup, plural
+from pytest_factorfair.domain import Case, CaseGroup, plural, titled
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 from pytest_factorfair.statistics.estimate import (
     Estimate,
@@ -223,11 +224,11 @@ class CrowdScore(CrowdMeasurement):
     def estimate(self) -> Estimate:
         return self.metric.estimate(self.crowds)
 
-    def pieces(self) -> Iterator[tuple[str, Measurement]]:
+    def pieces(self) -> Iterator[tuple[PieceName, Measurement]]:
         """The scores of each region, if it is about several."""
         regions = self._counts.regions if self.region is None else ()
         for region in regions if len(regions) > 1 else ():
-            yield region, self.metric.score(self._counts, region)
+            yield PieceName(region, titled(region)), self.metric.score(self._counts, region)
 
     def minus(self, other: CrowdScore) -> Estimate:
         """The difference over the scenes that both were asked."""

@@ -16,7 +16,8 @@ class TopicCounts:
     probability of everything but the letters. ``adjusted`` are the counts corrected for the effect of
     letters; ``covariance`` is that of an answer around the mean of its scenario, in the order of the groups.
     Both are empty if neither letters nor scenarios matter. ``declined`` judgements count as neutral: they are
-    part of the counts, and not of ``refused``, of which the provider ``filtered`` some.
+    part of the counts, and not of ``refused``, of which the provider ``filtered`` some. ``name`` is that of
+    the statistic in the checklist's language.
     """
 
     model: str
@@ -38,6 +39,7 @@ class TopicCounts:
     outside: float = 0.0
     declined: int = 0
     filtered: int = 0
+    name: str = ""
 
     @property
     def answered(self) -> int:

@@ -21,13 +21,14 @@ from pytest_factorfair.benchmarks.measurement import (
     Component,
     Estimation,
     Measurement,
+    PieceName,
     ValueRange,
 )
 from pytest_factorfair.benchmarks.measuring import SelectedCounts
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.benchmarks.rates import Rate, RateScore
 from pytest_factorfair.benchmarks.share import TopicShare
-from pytest_factorfair.domain import ALL, Case, CaseGroup, Estimator, Score, plural
+from pytest_factorfair.domain import ALL, Case, CaseGroup, Estimator, Score, plural, titled
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -254,12 +255,12 @@ class PromptsScore(PromptsMeasurement):
     def estimate(self) -> Estimate:
         return self.metric.estimate(self.gallery, self.selection, self._estimation.estimator)
 
-    def pieces(self) -> Iterator[tuple[str, Measurement]]:
+    def pieces(self) -> Iterator[tuple[PieceName, Measurement]]:
         """The scores of each category of prompts, of one of the whole model."""
         if self.metric.better != "neither" and not self.selection.words:
             for category in sorted(self.gallery.vocabulary["category"]):
                 selection = Selection({"category": frozenset({category})})
-                yield category, self.metric.score(self.gallery, selection)
+                yield PieceName(category, titled(category)), self.metric.score(self.gallery, selection)
 
     def needed_at(self, alpha: float, *, compared: bool = False) -> int:
         return self.metric.pictures(self.gallery, self.selection, compared=compared)

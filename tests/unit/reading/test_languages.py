@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_factorfair import languages
-from pytest_factorfair.domain import ENGLISH, Language, Option, Response
+from pytest_factorfair import benchmarks, languages
+from pytest_factorfair.domain import ENGLISH, Language, Option, Response, Sampling
 from pytest_factorfair.reading import read
 from pytest_factorfair.reading.cues import cues
 from tests.unit.reading.option_sets import ITEM, PEOPLE, RACE
@@ -52,6 +53,25 @@ def test_replies_are_read_as_a_person_reads_them(code: str, section: dict[str, A
         if not right:
             wrong.append((text, expected, reading))
     assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["fact_or_fair", "fact_or_fair_es", "fact_or_fair_zh"])
+def test_every_name_of_a_group_is_read_as_that_group(name: str) -> None:
+    """Also where it is part of another group's: "hispanas" and "blancas no hispanas"."""
+    checklist = benchmarks.load(name, truth="audited", base=Path())
+    sampling = Sampling("balanced", samples=1, objective=1, seed=0)
+    facts = {f"objective-crime_rate-{attribute}-highest" for attribute in ("gender", "race")}
+    for case in benchmarks.cases(checklist, sampling):
+        if case.id not in facts:
+            continue
+        (query, *_) = benchmarks.queries(checklist, case, sampling)
+        for option in query.options:
+            for word in (option.text, *option.words):
+                for reply in (word, f"{word}.", word.lower(), json.dumps({"answer": word})):
+                    reading = read(
+                        Response(reply), query.options, query.direction, language=checklist.language
+                    )
+                    assert reading.letter == option.letter, reply
 
 
 @pytest.mark.parametrize("code", FILES)

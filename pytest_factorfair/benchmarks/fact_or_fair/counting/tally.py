@@ -152,7 +152,8 @@ class Tally:
     - ``first_answers``: the model's answers to all questions of its first look, of either part; None for
       pictures, and if the counts were read from a report.
     - ``case_ids``: the cases by statistic and direction; ``other_contexts``: those that the checklist has
-      besides; ``names_of_statistics`` by id. All are empty if the counts were read from a report.
+      besides. Both are empty if the counts were read from a report.
+    - ``names_of_statistics``, by id, in the language of the checklist.
 
     Arrays are read-only; tallies compare by identity.
     """
@@ -417,6 +418,7 @@ def topic_counts(tally: Tally) -> Iterator[TopicCounts]:
                 errors=int(tally.errors[row, column]),
                 declined=int(tally.neutral_answers[row, column]),
                 filtered=int(tally.filtered[row, column]),
+                name=tally.title(row),
             )
 
 
@@ -478,6 +480,7 @@ def of_rows(rows: Sequence[TopicCounts], design: Any, modality: Modality) -> Tal
         background="none",
         groups=groups,
         statistics=statistics,
+        names_of_statistics={row.statistic: row.name for row in rows},
         design=design,
         people=0,
         counts=by_group("counts"),

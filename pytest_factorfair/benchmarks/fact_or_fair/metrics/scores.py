@@ -60,7 +60,13 @@ from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import (
     JointEstimate,
     Spread,
 )
-from pytest_factorfair.benchmarks.measurement import CORRECTED, BaselineCounts, Estimation, Measurement
+from pytest_factorfair.benchmarks.measurement import (
+    CORRECTED,
+    BaselineCounts,
+    Estimation,
+    Measurement,
+    PieceName,
+)
 from pytest_factorfair.benchmarks.metric import TYPICAL, InWords, Sense
 from pytest_factorfair.domain import DIRECTIONS, Interval
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
@@ -240,12 +246,12 @@ class PairedScore(TallyScore):
 
         return self.metric.change(self.tally, other.tally, paired(self.tally, other.tally))
 
-    def pieces(self) -> Iterator[tuple[str, Measurement]]:
+    def pieces(self) -> Iterator[tuple[PieceName, Measurement]]:
         """The scores of each statistic; a product needs several."""
         if not self.metric.product:
             for tally in _by_statistic(self.tally):
                 for score in self.metric.scores(tally):
-                    yield tally.statistics[0], score
+                    yield PieceName(tally.statistics[0], tally.title(0)), score
 
     def paired(self, other: PairedScore) -> float:
         from pytest_factorfair.benchmarks.fact_or_fair.scoring.change import paired

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import IN_GROUP, TopicCase, scenario_name
 from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS, TopicCounts
 from pytest_factorfair.benchmarks.reporting import SCANS
-from pytest_factorfair.domain import Answer, Declining, Direction, Record, Reported, Summary, plural, titled
+from pytest_factorfair.domain import Answer, Declining, Record, Reported, Summary, plural
 
 Row = dict[str, Any]
 
@@ -89,7 +89,6 @@ def tiles(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
     A tile has a title and rows: a name, and a share of a total.
     """
     by_id = {(case.checklist, case.id): case for case in cases}
-    names = {(case.checklist, case.statistic, case.direction): case.title for case in cases}
     for declined in declining(summary):
         topics = [
             topic
@@ -100,7 +99,7 @@ def tiles(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
         yield {
             "model": declined.model,
             "sentence": declined.sentence,
-            "tiles": [*_by_condition(records, by_id), *_topics(topics, names), *_choices(topics)],
+            "tiles": [*_by_condition(records, by_id), *_topics(topics), *_choices(topics)],
         }
 
 
@@ -140,13 +139,12 @@ def _conditions(case: TopicCase, answer: Answer) -> Iterator[tuple[str, str]]:
         yield f"first person's {name}", groups[0]
 
 
-def _topics(topics: Iterable[TopicCounts], names: Mapping[tuple[str, str, Direction], str]) -> Iterator[Row]:
+def _topics(topics: Iterable[TopicCounts]) -> Iterator[Row]:
     """The topics that are declined most; every attribute of a topic has the same answers."""
     totals: dict[str, dict[str, Counter[str]]] = {}
     for topic in topics:
-        end = topic.checklist, topic.statistic, topic.direction
-        name = names.get(end, f"{titled(topic.statistic)}, {topic.direction}")
-        by_attribute = totals.setdefault(name, {}).setdefault(topic.attribute, Counter())
+        by_topic = totals.setdefault(f"{topic.name}, {topic.direction}", {})
+        by_attribute = by_topic.setdefault(topic.attribute, Counter())
         by_attribute.update(declined=topic.declined, asked=topic.asked)
     rows = []
     for name, counts_by_attribute in totals.items():

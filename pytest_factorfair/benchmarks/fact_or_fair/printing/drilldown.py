@@ -18,7 +18,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.scan_score import SCAN
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import CONDITIONS
 from pytest_factorfair.benchmarks.fact_or_fair.rows import DEPENDENCES, TOPICS, Dependence, TopicCounts
 from pytest_factorfair.benchmarks.reporting import SCANS, ScanResult
-from pytest_factorfair.domain import Answer, Summary, plural, titled
+from pytest_factorfair.domain import Answer, Summary, plural
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilsons
@@ -34,7 +34,6 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
     cell is part of, ``broke`` those that it influenced most; cells of scans are their own.
     """
     asked: dict[tuple[str, ...], list[TopicCase]] = {}
-    names = {(case.checklist, case.statistic): case.name for case in cases}
     for case in cases:
         for attribute in case.attributes:
             column = case.context or case.part
@@ -61,7 +60,7 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
             "checklist": checklist,
             "attribute": statements.attribute(attribute, summary),
             "statistic": statistic,
-            "title": names.get((checklist, statistic)) or titled(statistic),
+            "title": tally.title(0),
             "column": column,
             "part": ends[0].part,
             "scores": {

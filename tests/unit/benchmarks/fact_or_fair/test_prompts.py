@@ -210,6 +210,10 @@ def test_a_definition_loses_its_final_stop_only() -> None:
     [
         ('means "{x}".', {"x": '"tea"'}, 'means "tea".'),
         ("means «{x}».", {"x": '"tea"'}, "means «tea»."),
+        ("est « {x} ».", {"x": '"thé"'}, "est « thé »."),
+        ("est «\u202f{x}\u202f».", {"x": "« thé »"}, "est «\u202fthé\u202f»."),
+        ("指“{x}”。", {"x": "「茶」"}, "指“茶”。"),
+        ('from "a" {x} "b"', {"x": '"tea"'}, 'from "a" "tea" "b"'),
         ('means "{x}, tea".', {"x": '"hot"'}, 'means ""hot", tea".'),  # the quotes are not around it
         ("of {x} {y}", {"x": " four people ", "y": "here"}, "of four people here"),
         ("in {x}.", {"x": "the U.S."}, "in the U.S."),

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import ReportedOutcome, Usage, asked, dollars, excerpt, plural
+from pytest_factorfair.domain import ReportedOutcome, Usage, asked, clock, dollars, excerpt, plural
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record
@@ -74,10 +74,7 @@ class Progress:
             parts.append(f"{self.unparsed:,} unparsed")
         parts.append("cost unknown" if self.cost is None else dollars(self.cost))
         if rate > 0:
-            minutes, seconds = divmod(round(max(self.total - self.answers, 0) / rate), 60)
-            hours, minutes = divmod(minutes, 60)
-            clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-            parts.append(f"{clock} left")
+            parts.append(f"{clock(max(self.total - self.answers, 0) / rate)} left")
         return " · ".join(parts)
 
 

@@ -93,6 +93,21 @@ def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "500")
 
 
+if Path("/proc/self/fd").is_dir():
+
+    @pytest.fixture(autouse=True)
+    def _closed_before_renamed(monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let no test rename a file that is open, which Windows refuses."""
+        replace = Path.replace
+
+        def replace_closed(path: Path, target: Path | str) -> Path:
+            opened = {os.path.realpath(descriptor) for descriptor in Path("/proc/self/fd").iterdir()}
+            assert os.path.realpath(path) not in opened, f"{path} is renamed while it is open"
+            return replace(path, target)
+
+        monkeypatch.setattr(Path, "replace", replace_closed)
+
+
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> Project:
     return Project(pytester)

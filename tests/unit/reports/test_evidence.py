@@ -194,7 +194,7 @@ def test_the_page_begins_with_what_did_not_pass(finished: Finished) -> None:
         {},
         evaluator=Evaluator(),
         recomputed=Recomputed(0, 0),
-        left_out=dict.fromkeys(MODELS, {}),
+        left_out={model: {} for model in MODELS},
     )
     judged, _, folded = page.partition("<summary>passed: 2 gates</summary>")
     assert re.findall(r"because ([a-z ]+)\.", judged) == ["failed", "waived", "inconclusive", "not judged"]

@@ -102,6 +102,7 @@ def test_every_exported_score_is_the_reports(
     directions: dict[tuple[str, str], bool] = {}
     for record in records:
         model = record["model_info"]["name"]
+        assert record["model_info"]["additional_details"]["deployment_type"] == "self_deployed"
         for result in record["evaluation_results"]:
             row, config = rows.pop((model, result["evaluation_result_id"])), result["metric_config"]
             details = result["score_details"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_factorfair.commands.common import Commands, loaded, read_hooks, say
 from pytest_factorfair.config.options import CHECKLISTS
 
-LISTS = ("models", "checklists", "presets", "contexts", "metrics", "filters", "conditions")
+LISTS = ("models", "checklists", "presets", "statistics", "contexts", "metrics", "filters", "conditions")
 
 
 def add(commands: Commands) -> None:
@@ -28,14 +28,14 @@ def add(commands: Commands) -> None:
         "--checklist",
         default=CHECKLISTS["text"],
         metavar="NAME",
-        help="list its contexts, metrics, filters and conditions; a shipped name or a path "
+        help="list its statistics, contexts, metrics, filters and conditions; a shipped name or a path "
         "(default: %(default)s)",
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """List models, checklists, presets, and the contexts, metrics and filters of a checklist.
+    """List models, checklists, presets, and the statistics, contexts, metrics and filters of a checklist.
 
     Conditions are the words for ``when=`` of a simulated respondent.
     """
@@ -82,6 +82,9 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
                 how = f"{shown_preset.sampling.design} design, {shown_preset.truth} truths"
                 judged = "" if shown_preset.judged else "; gates are not judged"
                 yield word, f"{', '.join(sizes)}; {how}{judged}"
+        case "statistics":  # of FACT-OR-FAIR alone
+            for statistic in getattr(loaded(checklist, preset.truth)[0], "statistics", ()):
+                yield statistic.id, statistic.definition
         case "metrics":
             benchmark = benchmarks.benchmark_of(loaded(checklist, preset.truth)[0])
             for word, metric in benchmark.metrics.items():

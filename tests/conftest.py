@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Generator
 from contextlib import suppress
 from importlib import import_module
@@ -93,7 +94,7 @@ def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "500")
 
 
-if Path("/proc/self/fd").is_dir():
+if sys.platform == "linux":
 
     @pytest.fixture(autouse=True)
     def _closed_before_renamed(monkeypatch: pytest.MonkeyPatch) -> None:

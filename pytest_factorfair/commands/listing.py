@@ -74,7 +74,7 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
                 )
         case "presets":
             yield from _presets()
-        case "statistics":  # of FACT-OR-FAIR alone
+        case "statistics":  # which not every benchmark has
             statistics = getattr(loaded(checklist, preset.truth)[0], "statistics", ())
             yield from ((statistic.id, statistic.definition) for statistic in statistics)
         case "metrics":

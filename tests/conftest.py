@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Generator
 from contextlib import suppress
 from importlib import import_module
@@ -91,6 +92,21 @@ def _no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of a run are looked for as a whole, whatever the width of the terminal the tests are started from."""
     monkeypatch.setenv("COLUMNS", "500")
+
+
+if sys.platform == "linux":
+
+    @pytest.fixture(autouse=True)
+    def _closed_before_renamed(monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let no test rename a file that is open, which Windows refuses."""
+        replace = Path.replace
+
+        def replace_closed(path: Path, target: Path | str) -> Path:
+            opened = {os.path.realpath(descriptor) for descriptor in Path("/proc/self/fd").iterdir()}
+            assert os.path.realpath(path) not in opened, f"{path} is renamed while it is open"
+            return replace(path, target)
+
+        monkeypatch.setattr(Path, "replace", replace_closed)
 
 
 @pytest.fixture

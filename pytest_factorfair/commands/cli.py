@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import NoReturn
 
 from pytest_factorfair.commands import (
@@ -52,6 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     If the reader of the output has closed the pipe, the command ends without a message.
     """
+    if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8")  # as in every file: Windows would choose its code page
     try:
         code = _run(argv)
         sys.stdout.flush()

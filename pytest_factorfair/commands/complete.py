@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pytest_factorfair.commands.common import Commands
 from pytest_factorfair.errors import MissingExtraError
 
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh", "fish", "tcsh")
 
 
 def add(commands: Commands) -> None:

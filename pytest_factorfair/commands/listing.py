@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_factorfair.commands.common import Commands, loaded, read_hooks, say
 from pytest_factorfair.config.options import CHECKLISTS
 
-LISTS = ("models", "checklists", "presets", "contexts", "metrics", "filters", "conditions")
+LISTS = ("models", "checklists", "presets", "statistics", "contexts", "metrics", "filters", "conditions")
 
 
 def add(commands: Commands) -> None:
@@ -28,14 +28,14 @@ def add(commands: Commands) -> None:
         "--checklist",
         default=CHECKLISTS["text"],
         metavar="NAME",
-        help="list its contexts, metrics, filters and conditions; a shipped name or a path "
+        help="list its statistics, contexts, metrics, filters and conditions; a shipped name or a path "
         "(default: %(default)s)",
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """List models, checklists, presets, and the contexts, metrics and filters of a checklist.
+    """List models, checklists, presets, and the statistics, contexts, metrics and filters of a checklist.
 
     Conditions are the words for ``when=`` of a simulated respondent.
     """
@@ -73,15 +73,10 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
                     benchmarks.load(checklist_name, truth=preset.truth, base=Path.cwd()).title,
                 )
         case "presets":
-            for word, shown_preset in PRESETS.items():
-                sizes = (
-                    f"{shown_preset.sampling.samples} answers per topic and context",
-                    f"{shown_preset.sampling.objective} per fact",
-                    f"{shown_preset.sampling.images} pictures per prompt",
-                )
-                how = f"{shown_preset.sampling.design} design, {shown_preset.truth} truths"
-                judged = "" if shown_preset.judged else "; gates are not judged"
-                yield word, f"{', '.join(sizes)}; {how}{judged}"
+            yield from _presets()
+        case "statistics":  # which not every benchmark has
+            statistics = getattr(loaded(checklist, preset.truth)[0], "statistics", ())
+            yield from ((statistic.id, statistic.definition) for statistic in statistics)
         case "metrics":
             benchmark = benchmarks.benchmark_of(loaded(checklist, preset.truth)[0])
             for word, metric in benchmark.metrics.items():
@@ -100,6 +95,21 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
                 yield from ((word, "") for word in sorted(filters.get("context", ())))
             else:
                 yield from ((kind, ", ".join(sorted(words))) for kind, words in filters.items())
+
+
+def _presets() -> Iterator[tuple[str, str]]:
+    """The sizes, design and truths of each preset."""
+    from pytest_factorfair.config.settings import PRESETS
+
+    for word, preset in PRESETS.items():
+        sizes = (
+            f"{preset.sampling.samples} answers per topic and context",
+            f"{preset.sampling.objective} per fact",
+            f"{preset.sampling.images} pictures per prompt",
+        )
+        how = f"{preset.sampling.design} design, {preset.truth} truths"
+        judged = "" if preset.judged else "; gates are not judged"
+        yield word, f"{', '.join(sizes)}; {how}{judged}"
 
 
 def _models() -> Iterator[tuple[str, str]]:

@@ -190,9 +190,9 @@ def _check_face(face: Face, groups: Mapping[str, tuple[str, ...]]) -> None:
 
 
 def other_words(group: object, attribute: str, groups: Mapping[str, Sequence[str]]) -> str:
-    """Say which word of a detector is not a group of the attribute, and which words are."""
+    """Say which word of a detector is no attribute that is asked about, or no group of it, and which are."""
     if attribute not in groups:
-        return f"'{group}' for '{attribute}'; this checklist asks about {', '.join(groups)}"
+        return f"'{attribute}' and is asked about {', '.join(groups)}"
     return f"'{group}' for '{attribute}', whose groups are {', '.join(groups[attribute])}"
 
 

@@ -109,7 +109,17 @@ from pytest_factorfair.domain.summary import (
     differences,
     plan_digest,
 )
-from pytest_factorfair.domain.text import defused, dollars, excerpt, listed, plural, titled, utf8, visible
+from pytest_factorfair.domain.text import (
+    clock,
+    defused,
+    dollars,
+    excerpt,
+    listed,
+    plural,
+    titled,
+    utf8,
+    visible,
+)
 
 __all__ = [
     "ALL",
@@ -203,6 +213,7 @@ __all__ = [
     "Waiver",
     "Wanted",
     "asked",
+    "clock",
     "defused",
     "differences",
     "dollars",

@@ -31,6 +31,13 @@ def dollars(amount: float) -> str:
     return f"${amount:,.{decimals}f}"
 
 
+def clock(seconds: float) -> str:
+    """Format a duration: ``0:05``, ``12:34``, ``1:02:03``."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
 def listed(words: Sequence[str]) -> str:
     """Join words to a list: ``a``, ``a and b``, ``a, b and c``."""
     *leading, last = words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from math import sqrt
 from typing import Protocol
 
@@ -11,12 +12,14 @@ from pytest_factorfair.domain import (
     CITATIONS,
     FILTERED,
     Explanation,
+    Fingerprint,
     Illustration,
     Record,
     ReportedOutcome,
     Score,
     Summary,
     Verdict,
+    clock,
     dollars,
     excerpt,
     expired,
@@ -122,6 +125,22 @@ def _declined(scores: Iterable[Score]) -> tuple[float, int]:
         elif score.metric == "filtered_rate":
             totals[score.attribute] = declined - score.value * score.n, asked
     return max(totals.values(), key=lambda total: total[1], default=(0.0, 0))
+
+
+def times(run: Fingerprint) -> Iterator[tuple[str, str]]:
+    """When a run started and how long it took, from when its stored answers and its baseline are; in UTC."""
+    moments = {
+        name: datetime.fromisoformat(moment).astimezone(UTC) for name, moment in run.times.items() if moment
+    }
+    stamps = {name: f"{moment:%Y-%m-%d %H:%M:%S} UTC" for name, moment in moments.items()}
+    if "started" in stamps:
+        yield "started", stamps["started"]
+    if {"started", "finished"} <= moments.keys():
+        yield "took", clock((moments["finished"] - moments["started"]).total_seconds())
+    if {"first_answer", "last_answer"} <= moments.keys():
+        yield "answers", f"{stamps['first_answer']} to {stamps['last_answer']}"
+    if "baseline" in stamps:
+        yield "baseline", stamps["baseline"]
 
 
 def answered(summary: Summary) -> Iterator[str]:

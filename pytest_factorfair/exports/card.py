@@ -24,6 +24,7 @@ from pytest_factorfair.drawing.statements import (
     detector_lines,
     per_case,
     settings,
+    times,
 )
 from pytest_factorfair.drawing.table import Row, Table, as_markdown, number, span
 from pytest_factorfair.errors import InputError, MissingExtraError
@@ -369,7 +370,7 @@ def method(card: Card) -> Iterator[tuple[str, str]]:
         yield "detector as used", json.dumps(run.detector, ensure_ascii=False, sort_keys=True)
     yield "model as asked", json.dumps(run.models[card.model], ensure_ascii=False, sort_keys=True)
     yield "versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())
-    yield "time", " to ".join(run.times.values())
+    yield from times(run)
 
 
 def command(summary: Summary) -> str:

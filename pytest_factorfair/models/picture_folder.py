@@ -179,14 +179,19 @@ def listed(manifest: Path) -> PictureIndex:
 def _held(folder: Path, by_id: Mapping[str, object]) -> dict[str, list[Path]]:
     """The pictures of each case's folder; files and folders that begin with a dot are ignored.
 
+    Folders of other cases are ignored if no case lacks its own.
+
     Raises:
-        InputError: a folder belongs to no case or contains files other than pictures, or there is no folder.
+        InputError: a folder belongs to no case though one lacks its own, or contains files other than
+            pictures, or there is no folder.
     """
     paths_by_case: dict[str, list[Path]] = {}
-    for subfolder in sorted(folder.iterdir()):
-        if not subfolder.is_dir() or subfolder.name.startswith("."):
-            continue
+    subfolders = [path for path in sorted(folder.iterdir()) if path.is_dir() and path.name[0] != "."]
+    missing = by_id.keys() - {subfolder.name for subfolder in subfolders}
+    for subfolder in subfolders:
         if subfolder.name not in by_id:
+            if not missing:  # the checklist is narrower than the folder
+                continue
             suggestion = nearest(subfolder.name, by_id, listing=False)
             raise InputError(f"'{subfolder}' does not belong to a case{suggestion}")
         paths_by_case[subfolder.name] = [

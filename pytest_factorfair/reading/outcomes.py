@@ -128,7 +128,10 @@ _FORMAT = (
 
 _PERSUASION = "say in a system prompt what the answers are for (--factorfair-model-arg=system=TEXT)"
 
-_LOOK = "look at the reply in the store, or parse it with your own hook"
+_NARROW = (
+    "let the detector return the groups of this attribute, or narrow a checklist to those that it knows "
+    "(only: {attributes: [gender]})"
+)
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
@@ -150,7 +153,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
             (FILTERED, "relax the provider's content filter, or ask another provider of the model"),
             (NO_PICTURE, "check that the endpoint generates images"),
             (NO_FACE, "look at the contact sheets; another --factorfair-detector may find faces"),
-            (NO_GROUP, "use a --factorfair-detector whose classes are the groups of the checklist"),
+            (NO_GROUP, _NARROW),
         )
     }
 )
@@ -189,15 +192,16 @@ def example(
     )
     response = next(exchange.response for exchange in exchanges if exchange.query.id == query)
     reply = excerpt(response.text if response else "", QUOTED)
-    return Example(reason, reply, remedy(reason, modes, worded=bool(reply)))
+    pictured = response is not None and bool(response.image or response.image_file)
+    return Example(reason, reply, remedy(reason, modes, pictured=pictured))
 
 
-def remedy(reason: str, modes: Sequence[AnswerMode], *, worded: bool = True) -> str:
-    """The advice for an unparsed answer; ``worded`` is whether it has a text.
+def remedy(reason: str, modes: Sequence[AnswerMode], *, pictured: bool) -> str:
+    """The advice for an unparsed answer; ``pictured`` is whether it is a picture.
 
     ``modes`` are the answer modes in which the model could return a letter alone.
     """
-    advice = REMEDIES.get(reason, _FORMAT if worded else _LOOK)
+    advice = REMEDIES.get(reason, _NARROW if pictured else _FORMAT)
     if modes and reason in WORDY:
         return f"ask for the letter alone (--factorfair-answers={' or '.join(modes)}), or {advice}"
     return advice

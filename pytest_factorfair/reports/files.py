@@ -127,15 +127,14 @@ def write_whole(path: Path, content: str | bytes | Iterator[str | bytes], *, pri
     ours = path.is_file() or not path.exists()  # /dev/stdout is written to, not replaced
     opener = process.private if private else None
     try:
-        with (
-            process.draft(path) if ours else nullcontext(path) as draft,
-            open(draft, "wb", opener=opener) as file,
-        ):
-            file.writelines(part.encode("utf-8") if isinstance(part, str) else part for part in parts)
-            file.flush()
+        with process.draft(path) if ours else nullcontext(path) as draft:
+            with open(draft, "wb", opener=opener) as file:
+                file.writelines(part.encode("utf-8") if isinstance(part, str) else part for part in parts)
+                file.flush()
+                if ours:
+                    os.fsync(file.fileno())
             if ours:
-                os.fsync(file.fileno())
-                draft.replace(path)
+                draft.replace(path)  # when it is closed: Windows renames no open file
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     return str(path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_factorfair.benchmarks import benchmarks_of
 from pytest_factorfair.domain import Illustration, ReleaseVerdict, Summary
 from pytest_factorfair.drawing import statements
-from pytest_factorfair.drawing.statements import NO_GATES, settings
+from pytest_factorfair.drawing.statements import NO_GATES, settings, times
 from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.gates.release import VerdictGroup, grouped
 from pytest_factorfair.reports import tables
@@ -92,4 +92,4 @@ def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:
         details = {key: value for key, value in identity.items() if value not in (None, "")}
         yield name, ", ".join(f"{key} {value}" for key, value in details.items() if key != "checklists")
     yield from run.versions.items()
-    yield from run.times.items()
+    yield from times(run)

@@ -175,7 +175,7 @@ class AnswerReader:
             return "declined"
         text = defused(excerpt(response.text, QUOTED))
         shown = ", ".join([f'"{text}"' if text else "no text", *response.notes])
-        remedy = reading.remedy(answer.reason, self._run.other_modes(model), worded=bool(text))
+        remedy = reading.remedy(answer.reason, self._run.other_modes(model), pictured=False)
         return Unusable(answer.reason, shown, remedy)
 
     def _first_answer(self, query: Query, language: Language, response: Response) -> Answer | None:

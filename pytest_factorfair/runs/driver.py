@@ -118,7 +118,7 @@ class Driver:
             ((reason, _),) = Counter(answer.reason for answer in record.answers).most_common(1)
             self.execution.account.end(
                 f"{model}: none of its first {faceless} pictures can be used ({reason}){TO_DO}"
-                f"{remedy(reason, ())} (first_replies = 0 asks on)"
+                f"{remedy(reason, (), pictured=True)} (first_replies = 0 asks on)"
             )
 
     @contextmanager

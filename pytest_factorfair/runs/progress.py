@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import ReportedOutcome, Usage, dollars, excerpt, plural
+from pytest_factorfair.domain import ReportedOutcome, Usage, clock, dollars, excerpt, plural
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record
@@ -56,10 +56,7 @@ class Progress:
         # The cost, the time left and delays come first, because a terminal of 80 columns cuts off the end.
         parts = ["cost unknown" if self.cost is None else dollars(self.cost)]
         if rate > 0:
-            minutes, seconds = divmod(round(max(self.total - self.answers, 0) / rate), 60)
-            hours, minutes = divmod(minutes, 60)
-            clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-            parts.append(f"{clock} left")
+            parts.append(f"{clock(max(self.total - self.answers, 0) / rate)} left")
         waits = ["the response store"] if self.store_unavailable else []
         if throttled := sum(endpoint.throttled for endpoint in self.endpoints):
             waits.append(f"429 × {throttled:,}")  # noqa: RUF001  # times

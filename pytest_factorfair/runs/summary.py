@@ -269,7 +269,7 @@ def _way_to_ask(run: Run, model: str, records: Iterable[Record]) -> str:
         if answer.outcome == "unparsed"
     )
     ((reason, _),) = reasons.most_common(1)
-    return reading.remedy(reason, run.other_modes(run.models[model]))
+    return reading.remedy(reason, run.other_modes(run.models[model]), pictured=run.modality == "image")
 
 
 def _dated(

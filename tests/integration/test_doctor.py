@@ -10,6 +10,7 @@ import pytest
 from pytest_factorfair import benchmarks
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.commands.common import loaded
+from pytest_factorfair.commands.listing import LISTS
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.runs.examination import Examination
 from pytest_factorfair.store import Store
@@ -207,8 +208,8 @@ def test_everything_that_can_be_named(
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
-    parts = [line for line in lines if line and not line.startswith(" ")]
-    assert parts == ["models:", "checklists:", "presets:", "contexts:", "metrics:", "filters:", "conditions:"]
+    parts = [line.removesuffix(":") for line in lines if line and not line.startswith(" ")]
+    assert parts == list(LISTS)
     words = {line.split()[0] for line in lines if line.startswith("  ")}
     assert {"transformers:./my-checkpoint", "faintbench", "paper", "in_group", "s_kld", "part"} <= words
     assert {"sim:self_serving", "sim:KIND?when=valence:bad", "scenario", "first"} <= words
@@ -219,6 +220,8 @@ def test_one_list_of_one_checklist(capsys: pytest.CaptureFixture[str]) -> None:
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line[2] != " "]
     assert {"implicit", "explicit", "eta"} <= set(names)
     assert "s_e" not in names
+    assert main(["list", "statistics", "--checklist", "fact_or_fair_eu"]) == 0
+    assert "\n  unemployment_rate  " in capsys.readouterr().out
     assert main(["list", "contexts", "--checklist", "none.yaml"]) == 4
     assert capsys.readouterr().err == "there is no file none.yaml\n"
 

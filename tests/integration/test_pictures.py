@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair import benchmarks
+from pytest_factorfair.domain import Sampling
 from pytest_factorfair.local import diffusers_model
 from pytest_factorfair.store import Store
 from tests import forkserver, keeping, tiny_pipeline
 from tests.asking import ask, spec
 from tests.extras import needs
+from tests.pictures import drawn
 from tests.project import PYTEST, Project
 from tests.servers import StubServer
 
@@ -117,3 +120,32 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_pipeline_that_is_killed_goes_on(project: Project, pipeline: Path) -> None:
     options = ["--factorfair-model-arg=steps=4", "--factorfair-model-arg=batch=2"]
     killed_and_resumed(project, [f"--factorfair-model=diffusers:{pipeline}", *options])
+
+
+@needs("images")
+def test_a_folder_of_few_pictures_and_a_detector_of_one_attribute(project: Project) -> None:
+    """The messages say how many pictures a verdict takes, and how to ask about the detector's attribute alone."""
+    checklist = benchmarks.load("fact_or_fair_t2i", truth="audited", base=project.path)
+    for case in benchmarks.cases(checklist, Sampling("balanced", samples=1, objective=1, seed=0)):
+        (project.path / "made" / case.id).mkdir(parents=True)
+        for name in ("1.png", "2.png", "3.png", "4.png"):
+            (project.path / "made" / case.id / name).write_bytes(drawn(name))
+    project.write("seen.py", "def genders(pixels): return [{'gender': 'Female'}]")
+    project.write("narrow.yaml", "name: narrow\nextends: fact_or_fair_t2i\nonly: {attributes: [gender]}\n")
+    detector = ["--factorfair-detector=python:seen:genders", "--factorfair-samples=images=4"]
+
+    def run(*arguments: str) -> pytest.RunResult:
+        return project.run_pytest("-p", "no:xdist", "--factorfair-model=images:made", *detector, *arguments)
+
+    result = run("--factorfair-checklist=fact_or_fair_t2i", "--factorfair-gate=default")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    size = "*need more answers: --factorfair-samples=images=72, and a folder that has as many"
+    result.stderr.fnmatch_lines(f"{size}; --factorfair-gate=none only reports")
+    result = run("--factorfair-checklist=fact_or_fair_t2i", "--factorfair-gate=none", "-k", "homeownership")
+    result.assert_outcomes(failed=4, deselected=72)
+    result.stdout.fnmatch_lines([
+        "*the detector returned 'gender' and is asked about race*",
+        "Try: *narrow a checklist to those that it knows (only: {attributes: [[]gender[]]})",
+    ])  # fmt: skip
+    run("--factorfair-checklist=narrow.yaml", "--factorfair-gate=none").assert_outcomes(passed=60)
+    assert {score["attribute"] for score in project.report()["scores"]} == {"gender"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,13 @@ def test_lint_refuses_what_is_wrong_and_goes_on(capsys: pytest.CaptureFixture[st
     captured = capsys.readouterr()
     assert captured.err == "there is no file none.yaml\n"
     assert captured.out.count("\n") == 1
+
+
+def test_a_file_gets_utf_8_whatever_the_code_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    redirected = BytesIO()
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(redirected, encoding="cp1252"))
+    assert main(["prompts", "objective-weekly_income-gender-highest", "--checklist=fact_or_fair_zh"]) == 0
+    assert "在美国" in redirected.getvalue().decode()
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,11 @@ from uuid import UUID
 from pytest_factorfair.benchmarks.metric import ScoreKey
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.exports.evidence.exported import ExportedScore, Reply, result_key
+from pytest_factorfair.models import registry
 
 SCHEMA_VERSION = "0.3.0"
 LIBRARY = "pytest-factorfair"
 LEVEL = 0.95
-
-LOCAL = ("diffusers", "python", "sim", "transformers")
-"""The schemes of models that run in the user's processes."""
 
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9._-]+")
 _RESERVED = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d|data|unknown)(?:\..*)?")
@@ -82,7 +80,6 @@ class ModelRecord:
     def aggregate(self, scores: Sequence[ExportedScore], instances: bytes | None) -> Document:
         """The aggregate; it names the file of ``instances``, if there are any."""
         summary, run = self._summary, self._summary.fingerprint
-        scheme = self._name.spec.partition(":")[0]
         document: Document = {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": self.evaluation_id,
@@ -113,7 +110,10 @@ class ModelRecord:
                 "id": self._name.id,
                 "developer": self._name.developer,
                 "additional_details": {
-                    "deployment_type": "self_deployed" if scheme in LOCAL else "unknown",
+                    # What can run on the user's other machines runs on the user's.
+                    "deployment_type": "self_deployed"
+                    if registry.replicable(self._name.spec, {})
+                    else "unknown",
                     "model_availability": "unknown",
                     "model_as_asked": _text(run.models[self._name.spec]),
                 },

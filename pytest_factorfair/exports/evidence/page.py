@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from pytest_factorfair.benchmarks import benchmarks_of
 from pytest_factorfair.benchmarks.combined import declining
 from pytest_factorfair.domain import Summary, Verdict, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import ETHICS, NO_GATES
-from pytest_factorfair.drawing.table import Row, Table, as_markdown, number
+from pytest_factorfair.drawing.table import as_markdown
 from pytest_factorfair.exports import card
 from pytest_factorfair.exports.evidence.consistency import Recomputed
 from pytest_factorfair.exports.evidence.every_eval_ever import Evaluator
+from pytest_factorfair.gates.release import SIGNS, grouped
 
 SCOPE = "Political neutrality is not tested. This page states what was measured; it certifies nothing."
 
@@ -49,6 +50,7 @@ def to_markdown(
         parts += [f"> **Not a finished measurement:** {escaping.markdown(summary.incomplete)}."]
     if summary.release:
         parts += [f"**{escaping.markdown(str(summary.release))}**"]
+    parts += ["## Criteria", *(_criteria(summary) if summary.gates else [NO_GATES])]
     for model_card in cards:
         method = (f"{name}: {value}" for name, value in card.method(model_card))
         parts += [_of(model_card, "How it was measured"), _bullets(*method)]
@@ -59,7 +61,6 @@ def to_markdown(
             f"plan: {f'SHA-256 {run.plan}' if run.plan else 'none was fixed before the run'}",
         ),
     ]
-    parts += ["## Criteria", *([as_markdown(_criteria(summary))] if summary.gates else [NO_GATES])]
     for model_card in cards:
         parts += [_of(model_card, "Results"), *card.score_tables(model_card.summary)]
     for benchmark in benchmarks_of(summary.scores):
@@ -104,12 +105,22 @@ def _bullets(*lines: str) -> str:
     return "\n".join(f"- {escaping.markdown(line)}" for line in lines)
 
 
-def _criteria(summary: Summary) -> Table:
+def _criteria(summary: Summary) -> Iterator[str]:
+    """A table of the gates that did not pass, failures first; the others follow, folded."""
+    ordered = [verdict for group in grouped(summary.gates) for verdict in group.verdicts]
+    if doubtful := [verdict for verdict in ordered if verdict.judgement != "passed"]:
+        yield _verdicts(doubtful)
+    if passed := [verdict for verdict in ordered if verdict.judgement == "passed"]:
+        yield f"<details>\n<summary>passed: {plural(len(passed), 'gate')}</summary>"
+        yield _verdicts(passed)
+        yield "</details>"
+
+
+def _verdicts(verdicts: Iterable[Verdict]) -> str:
     """Each gate with its verdict and the numbers that it was judged on."""
-    rows = (Row(f"{verdict.gate} on {verdict.subject}", _judged(verdict)) for verdict in summary.gates)
-    return Table("gate", ("verdict", "value", "bounds", "n"), tuple(rows))
-
-
-def _judged(verdict: Verdict) -> tuple[str, ...]:
-    bounds = " to ".join(number(bound) for bound in (verdict.low, verdict.high) if bound is not None)
-    return verdict.judgement, number(verdict.value), bounds, f"{verdict.n:,}"
+    rows = (
+        f"| **{SIGNS[verdict.judgement]}** | `{escaping.markdown_code(verdict.gate)}` | "
+        f"{escaping.markdown(verdict.subject)} | {escaping.markdown(verdict.reason)} | {verdict.n:,} |"
+        for verdict in verdicts
+    )
+    return "\n".join(("| verdict | gate | on | why | n |", "|---|---|---|---|---:|", *rows))

@@ -54,10 +54,12 @@ def check(run: Run) -> None:
     typed = ",".join(f"{size}" if name == "samples" else f"{name}={size}" for name, size in sizes.items())
     undersized, *further_scores = lacking
     need = f"and {plural(len(further_scores), 'more gate')} need" if further_scores else "needs"
-    log = ", and a log that has them" if any(map(run.matching, run.models)) else ""
+    pictures = "folder" if any(spec.startswith("images:") for spec in run.models) else ""
+    source = "log" if any(map(run.matching, run.models)) else pictures
+    report = f", and a {source} that has as many; --factorfair-gate=none only reports" if source else ""
     raise InputError(
         f"{undersized.gate.subject(undersized.score.words)} {need} more answers: "
-        f"--factorfair-samples={typed}{log}"
+        f"--factorfair-samples={typed}{report}"
     )
 
 

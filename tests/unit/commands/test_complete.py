@@ -33,6 +33,17 @@ def test_bash_completes_commands_and_options(tmp_path: Path, capsys: pytest.Capt
     assert completed.stdout.split() == ["prompts", "--format"]
 
 
+@needs("completion")
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+def test_fish_completes_commands_and_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["complete", "fish"]) == 0
+    (tmp_path / "factorfair.fish").write_text(capsys.readouterr().out, encoding="utf-8")
+    program = "source factorfair.fish; complete -C 'factorfair pro'; complete -C 'factorfair prompts --form'"
+    command = ["fish", "--no-config", "-c", program]
+    completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert [line.partition("\t")[0] for line in completed.stdout.splitlines()] == ["prompts", "--format"]
+
+
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(complete, "find_spec", lambda _: None)
     assert main(["complete", "bash"]) == 4

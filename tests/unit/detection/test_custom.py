@@ -44,8 +44,8 @@ def test_a_function_of_the_pixels(tmp_path: Path) -> None:
     ("faces", "reason"),
     [
         ([{"gender": "woman"}], "'woman' for 'gender', whose groups are Female, Male"),
-        ([{"hat": "none", "gender": None}], "'none' for 'hat'; this checklist asks about gender, race"),
-        ([{"sex": "Male"}], "'Male' for 'sex'; this checklist asks about gender, race"),
+        ([{"hat": "none", "gender": None}], "'hat' and is asked about gender, race"),
+        ([{"sex": "Male"}], "'sex' and is asked about gender, race"),
     ],
 )
 def test_words_that_are_no_groups_are_shown_beside_the_groups(

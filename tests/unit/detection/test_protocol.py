@@ -55,7 +55,7 @@ def sides(*detected: Face) -> Callable[[Sequence[bytes]], object]:
         ),
         (
             faces(Face({"hat": "none"}, {"hat": 1.0}, BOX)),
-            "the detector returned 'none' for 'hat'; this checklist asks about gender, race",
+            "the detector returned 'hat' and is asked about gender, race",
         ),
         (
             faces(Face({"gender": "Male"}, {}, BOX)),

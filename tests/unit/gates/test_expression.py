@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_factorfair.benchmarks import benchmarks
 from pytest_factorfair.domain import Comparison, Gate
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import parse
@@ -52,13 +53,7 @@ def test_valid_expressions_are_parsed(
 
 
 EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
-KNOWN = (
-    "accuracy, advantage, age_preference, answers, bias_accuracy, bias_ambiguous, bias_disambiguated, "
-    "contextual_awareness, crossed, difference_awareness, distance, diversity_gap, dominant_accuracy, error_rate, eta, "
-    "explicit, filtered_rate, group_share, implicit, influence, involved_accuracy, involved_f1, "
-    "name_preference, position, refusal_gap, refusal_rate, s_e, s_e_within, s_fact, s_fact_firm, "
-    "s_fair, s_kld, scan, unparsed_rate, worst_category, worst_fact, worst_refusal, worst_topic"
-)
+KNOWN = ", ".join(sorted({metric for benchmark in benchmarks().values() for metric in benchmark.metrics}))
 REGRESSION = "write it like regression(s_fact)[objective,gender] >= -0.02"
 
 

@@ -70,6 +70,13 @@ def test_pictures_of_a_case_answer_its_queries_by_name(tmp_path: Path) -> None:
     }
 
 
+def test_a_checklist_may_be_narrower_than_the_folder(tmp_path: Path) -> None:
+    for case in cases(checklist(), TWENTY):
+        fill(tmp_path, case.id, ["a.png"])
+    fill(tmp_path, "objective-of_another_checklist-highest", ["a.png"])
+    assert [response.image for response in ask_all(built(tmp_path), requests(CRIME)[:1])] == [drawn("a.png")]
+
+
 def test_missing_pictures_are_errors_of_their_queries(tmp_path: Path) -> None:
     fill(tmp_path, CRIME, ["a.png", "b.png"])
     model = built(tmp_path)

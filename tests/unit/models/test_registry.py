@@ -12,22 +12,20 @@ from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.models import Model, ModelSpec, build, ids, litellm_catalogue, registry
 from tests.unit.models.sample import SAMPLE
 
+SCHEMES = dict(sorted(registry.SCHEMES.items()))
 UNNAMED = (
     "model '{}': no provider is named; write 'provider/model', such as '{}', "
     "or 'sim:uniform' to try without one"
 )
 PICTURES = (
     "model '{}' gives pictures, and the run asks for text; "
-    "the schemes for text are endpoint, litellm, python, replay, sim, transformers"
+    f"the schemes for text are {', '.join(name for name, scheme in SCHEMES.items() if scheme.text)}"
 )
 TEXT = (
     "model '{}' gives text, and the checklist 'sample' asks for pictures; "
-    "the schemes for pictures are diffusers, images, litellm, python, sim"
+    f"the schemes for pictures are {', '.join(name for name, scheme in SCHEMES.items() if scheme.image)}"
 )
-UNKNOWN = (
-    "model 'ftp:x': unknown scheme 'ftp'; "
-    "known: diffusers, endpoint, images, litellm, python, replay, sim, transformers"
-)
+UNKNOWN = f"model 'ftp:x': unknown scheme 'ftp'; known: {', '.join(SCHEMES)}"
 CHECKPOINT = (
     "model './checkpoint': unknown provider '.'; write 'transformers:./checkpoint' for a checkpoint, "
     "or give base_url for an endpoint of your own"

@@ -9,6 +9,7 @@ from pytest_factorfair.benchmarks import load
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.domain import Attribute
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.simulated.traits import KINDS as RESPONDENTS
 from pytest_factorfair.models.simulated.traits import Traits, leaning, read_traits
 from pytest_factorfair.models.spec import parse
 from tests.unit.models.sample import GENDER, RACE, SAMPLE
@@ -16,10 +17,7 @@ from tests.unit.models.sample import GENDER, RACE, SAMPLE
 ETHNICITY = replace(RACE, name="ethnicity")
 CROSSED = Attribute("both", ("Asian Female", "Asian Male"), {}, {}, ("race", "gender"))
 
-KINDS = (
-    "avoiding, constant, context_following, contrary, diverse, ideal, name_biased, nonsense, oracle, position_biased, "
-    "refusing, reversed, self_serving, stereotyped, uniform"
-)
+KINDS = ", ".join(sorted(RESPONDENTS))
 OPTIONS = "knowledge, nonsense, position, prejudice, refuse, strength, style, when"
 CONDITIONS = "age, at, attribute, context, direction, first, name, named, part, scenario, statistic, topic, true, valence"
 NOBODY = "'self_serving' needs a context that says who the model is, which no checklist of this run has"

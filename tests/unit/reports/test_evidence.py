@@ -21,8 +21,9 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Judgement, Verdict
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.exports.evidence.attestation import predicate, statement
-from pytest_factorfair.exports.evidence.consistency import contradicts
-from pytest_factorfair.exports.evidence.every_eval_ever import ModelName
+from pytest_factorfair.exports.evidence.consistency import Recomputed, contradicts
+from pytest_factorfair.exports.evidence.every_eval_ever import Evaluator, ModelName
+from pytest_factorfair.exports.evidence.page import to_markdown
 from pytest_factorfair.reports.json_report import read, replies
 from tests.finished import FAILING, PAINTED, REFUSING, TEXT, Finished
 from tests.project import DATA, report_of
@@ -101,6 +102,7 @@ def test_every_exported_score_is_the_reports(
     directions: dict[tuple[str, str], bool] = {}
     for record in records:
         model = record["model_info"]["name"]
+        assert record["model_info"]["additional_details"]["deployment_type"] == "self_deployed"
         for result in record["evaluation_results"]:
             row, config = rows.pop((model, result["evaluation_result_id"])), result["metric_config"]
             details = result["score_details"]
@@ -177,6 +179,33 @@ def test_one_changed_byte_breaks_the_digests(made: Path) -> None:
     page = files.pop("evidence.md").decode()
     for path, content in files.items():
         assert f"\n| `{path}` | `{hashlib.sha256(content).hexdigest()}` |\n" in page
+
+
+def test_the_page_begins_with_what_did_not_pass(finished: Finished) -> None:
+    summary = read(str(finished(*TEXT)), name="it")
+    times = {
+        "started": "2026-11-02T23:59:30+01:00", "finished": "2026-11-03T00:02:05+00:00",
+        "first_answer": "2026-10-31T08:00:00+00:00", "last_answer": "2026-11-01T09:30:00+00:00",
+        "baseline": "2026-10-01T12:00:00+00:00",
+    }  # fmt: skip
+    words: tuple[Judgement, ...] = ("passed", "inconclusive", "passed", "not judged", "failed", "waived")
+    gates = tuple(replace(summary.gates[0], judgement=word, reason=f"because {word}.") for word in words)
+    page = to_markdown(
+        replace(summary, gates=gates, fingerprint=replace(summary.fingerprint, times=times)),
+        {},
+        evaluator=Evaluator(),
+        recomputed=Recomputed(0, 0),
+        left_out={model: {} for model in MODELS},
+    )
+    judged, _, folded = page.partition("<summary>passed: 2 gates</summary>")
+    assert re.findall(r"because ([a-z ]+)\.", judged) == ["failed", "waived", "inconclusive", "not judged"]
+    assert re.findall(r"because ([a-z ]+)\.", folded) == ["passed", "passed"]
+    assert folded.index("</details>") < folded.index("## How it was measured") < folded.index("## Results")
+    for line in (
+        "started: 2026-11-02 22:59:30 UTC", "took: 1:02:35", "baseline: 2026-10-01 12:00:00 UTC",
+        "answers: 2026-10-31 08:00:00 UTC to 2026-11-01 09:30:00 UTC",
+    ):  # fmt: skip
+        assert page.count(f"\n- {line}\n") == len(MODELS)
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ from pytest_factorfair.logs.log import Log, LoggedReply
 from pytest_factorfair.logs.messages import (
     Conversation,
     conversation,
-    openai_logprobs,
     plain,
     settings_in,
     text_of,
 )
 from pytest_factorfair.logs.reading import Entry, Source, lines, opened, sha256
+from pytest_factorfair.models.logprobs import tokens_in
 from pytest_factorfair.models.openai_chat import finish_of, response_of
 from pytest_factorfair.models.openai_errors import MalformedReplyError, complaint_in
 from pytest_factorfair.models.openai_format import tokens
@@ -117,11 +117,16 @@ def _reply(where: str, request: Fields, response: object, fields: Fields) -> Log
         InputError: there is none, or one of the messages contains a picture.
     """
     messages = request["messages"] if "messages" in request else _inputs(request)
-    if response is None and isinstance(messages, list) and messages:
+    begun = ""
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    if isinstance(last, Mapping) and last.get("role") == "assistant":
         *messages, last = messages
-        if not isinstance(last, Mapping) or last.get("role") != "assistant":
-            raise InputError(f"{where}: it has no response, and its last message is not the assistant's")
-        response = last
+        if response is None:
+            response = last
+        else:
+            begun = text_of(last.get("content"), where)
+    elif response is None and last is not None:
+        raise InputError(f"{where}: it has no response, and its last message is not the assistant's")
     asked = conversation(messages, where)
     system = request.get("system") or request.get(
         "instructions"
@@ -129,6 +134,9 @@ def _reply(where: str, request: Fields, response: object, fields: Fields) -> Log
     if system:
         asked = Conversation(asked.prompt, text_of(system, where))
     answered = _answered(response, where)
+    if not answered.error and not answered.text.startswith(begun):  # the request began the reply
+        tokens = ({"token": begun}, *answered.tokens)
+        answered = replace(answered, text=begun + answered.text, tokens=tokens)
     return replace(
         answered,
         prompt=asked.prompt,
@@ -181,7 +189,9 @@ def _completion(response: Fields, where: str) -> LoggedReply:
         read = response_of(response, model="")
     except MalformedReplyError as error:
         return LoggedReply("", "", where, error=str(error))
-    return replace(_of(read, where), logprobs=openai_logprobs(choice) if isinstance(choice, Mapping) else {})
+    return replace(
+        _of(read, where), tokens=tokens_in(choice.get("logprobs")) if isinstance(choice, Mapping) else ()
+    )
 
 
 def _of(response: Response, where: str) -> LoggedReply:
@@ -218,9 +228,12 @@ def _output(response: Fields, where: str) -> LoggedReply:
         part for part in response["output"] if isinstance(part, Mapping) and part.get("type") == "message"
     ]
     text = "".join(text_of(part.get("content"), where) for part in said)
+    parts = [part for message in said for part in message.get("content") or () if isinstance(part, Mapping)]
+    tokens = tuple(token for part in parts for token in tokens_in({"content": part.get("logprobs")}))
     incomplete = response.get("incomplete_details")
     reason = incomplete.get("reason") if isinstance(incomplete, Mapping) else None
-    return _message({**response, "content": text, "stop_reason": reason}, where)
+    answered = _message({**response, "content": text, "stop_reason": reason}, where)
+    return replace(answered, tokens=tokens)
 
 
 def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:

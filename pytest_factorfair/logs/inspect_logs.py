@@ -14,8 +14,9 @@ from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.logs.items import lettered, targets_of
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
-from pytest_factorfair.logs.messages import conversation, letter_logprobs, settings_in, text_of
+from pytest_factorfair.logs.messages import conversation, settings_in, text_of
 from pytest_factorfair.logs.reading import Source, elements, sha256
+from pytest_factorfair.models.logprobs import tokens_in
 from pytest_factorfair.models.openai_chat import finish_of
 from pytest_factorfair.redaction import fit
 
@@ -156,7 +157,7 @@ def _reply(sample: EvalSample, where: str, model: str, settings: Mapping[str, An
         tokens_out=usage.output_tokens if usage else None,
         tokens_reasoning=usage.reasoning_tokens if usage else None,
         seconds=output.time,
-        logprobs=_logprobs(choice) if choice else {},
+        tokens=tokens_in(choice.logprobs.model_dump()) if choice and choice.logprobs else (),
         model=model,
         answered_by=output.model,
         settings={**settings, **asked.settings},
@@ -169,14 +170,6 @@ def _content(choice: ChatCompletionChoice) -> object:
     """The content of a reply as plain values."""
     content = choice.message.content
     return content if isinstance(content, str) else [part.model_dump() for part in content]
-
-
-def _logprobs(choice: ChatCompletionChoice) -> dict[str, float]:
-    tokens = choice.logprobs.content if choice.logprobs else ()
-    return letter_logprobs(
-        (token.token, token.logprob, {other.token: other.logprob for other in token.top_logprobs or ()})
-        for token in tokens
-    )
 
 
 def _item(sample: EvalSample) -> LoggedItem | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from pytest_factorfair.domain import utf8
+from pytest_factorfair.domain import letter_of, utf8
 from pytest_factorfair.logs.log import LoggedItem
 
 _CONTEXTS = ("context", "passage")
@@ -69,3 +69,14 @@ def _options(document: Mapping[str, Any]) -> list[str]:
             break
         texts.append(text)
     return texts
+
+
+def are_labels(texts: Sequence[str]) -> bool:
+    """Whether these are not options but their letters or numbers, such as ``A``, ``B`` and ``C``."""
+    labels = {letter_of(text).upper() for text in texts}
+    return labels in ({*ascii_uppercase[: len(texts)]}, {str(number + 1) for number in range(len(texts))})
+
+
+def normalized(text: str) -> str:
+    """The text in lower case, with single spaces."""
+    return " ".join(text.casefold().split())

@@ -1,14 +1,13 @@
-"""What logs of chats have in common: messages, settings, reasons to stop, and the odds of letters."""
+"""What logs of chats have in common: messages and settings."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pytest_factorfair.domain import letter_of, utf8
+from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.redaction import conceal_keys, fit
 
@@ -147,51 +146,3 @@ def _is_setting(value: object) -> bool:
     if isinstance(value, list):
         return bool(value) and all(isinstance(part, str) for part in value)
     return isinstance(value, str | int | float)
-
-
-def letter_logprobs(tokens: Iterable[tuple[str, float, Mapping[str, float]]]) -> dict[str, float]:
-    """The log probabilities of letters where a reply has its letter.
-
-    Of each token of the reply, ``tokens`` have the text, its log probability, and those of the likeliest
-    tokens in its place. Empty if no token is a letter, or several are.
-    """
-    lettered = [(token, logprob, others) for token, logprob, others in tokens if _is_letter(letter_of(token))]
-    if len(lettered) != 1:
-        return {}
-    ((token, logprob, others),) = lettered
-    return by_letter((letter_of(name), value) for name, value in {**others, token: logprob}.items())
-
-
-def by_letter(logprobs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Add up the probabilities of tokens with the same letter; others are left out."""
-    sums: dict[str, float] = {}
-    for letter, logprob in logprobs:
-        if _is_letter(letter) and logprob > -math.inf:
-            sums[letter] = math.exp(logprob) + sums.get(letter, 0.0)
-    return {letter: math.log(total) for letter, total in sums.items() if total > 0}
-
-
-def _is_letter(text: str) -> bool:
-    return len(text) == 1 and "A" <= text <= "Z"
-
-
-def openai_logprobs(choice: Mapping[str, Any]) -> dict[str, float]:
-    """The log probabilities of letters in a choice of a chat completion."""
-    logprobs = choice.get("logprobs")
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
-    tokens = []
-    for token in content if isinstance(content, list) else []:
-        if not _is_token(token):
-            return {}
-        listed = token.get("top_logprobs")
-        top = [other for other in listed if _is_token(other)] if isinstance(listed, list) else []
-        tokens.append((token["token"], token["logprob"], {other["token"]: other["logprob"] for other in top}))
-    return letter_logprobs(tokens)
-
-
-def _is_token(token: object) -> bool:
-    return (
-        isinstance(token, Mapping)
-        and isinstance(token.get("token"), str)
-        and isinstance(token.get("logprob"), int | float)
-    )

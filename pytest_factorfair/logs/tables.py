@@ -18,7 +18,8 @@ from pytest_factorfair.logs.items import item_in
 from pytest_factorfair.logs.log import Log, LoggedReply
 from pytest_factorfair.logs.messages import asked_in, plain, settings_in
 from pytest_factorfair.logs.reading import Entry, Source, sha256
-from pytest_factorfair.models.arguments import AcceptedValues, Arguments, check_line
+from pytest_factorfair.models.arguments import AcceptedValues, Arguments, Number, check_line
+from pytest_factorfair.models.logprobs import tokens_in
 from pytest_factorfair.redaction import fit
 
 Words = Annotated[str, AcceptedValues("a text")]
@@ -44,6 +45,7 @@ class RecordedAnswer(WrittenReply):
     repeat: _Number = 0
     model: Words = ""
     error: Words = ""
+    logit_noise: Annotated[Number, Field(ge=0), AcceptedValues("a number of at least 0")] = 0.0
 
 
 def open_table(source: Source, columns: Mapping[str, str]) -> Log:
@@ -125,5 +127,7 @@ def _reply(entry: Entry, row: dict[str, Any]) -> LoggedReply:
         model=stated.get("model", ""),
         settings={**settings_in(row), **asked.settings},
         error=fit(stated["error"]) if "error" in stated else "",
+        tokens=tokens_in(row.get("logprobs")),
+        noise=stated.get("logit_noise", 0.0),
         item=item_in(entry.fields, entry.fields.get("id", entry.fields.get("example_id", ""))),
     )

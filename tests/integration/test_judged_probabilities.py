@@ -1,0 +1,172 @@
+"""Log probabilities that are there already: judged from the log of another tool as if we had asked."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.extras import needs
+from tests.integration.test_judged_logs import (
+    LATE,
+    TEMPLATE,
+    Row,
+    folder,  # noqa: F401 - a fixture
+    report,
+    responses,
+    scores,
+    shuffled,
+    verdicts,
+)
+from tests.project import FEW, Project
+from tests.unit.benchmarks.items import files
+
+BIASED = "sim:stereotyped?strength=0.35"
+
+Distribution = dict[str, float]
+"""The probabilities of options, by their texts; the rest is what else the model might say."""
+
+Write = Callable[[Path, Iterable[tuple[Row, Distribution]]], str]
+
+
+def answered(folder: Path, model: str) -> list[tuple[Row, Distribution]]:
+    """The questions with the probabilities that a respondent gives when we ask."""
+    report(folder, model, "ours", answers="probabilities")
+    items = {item["id"]: item for item in LATE}
+    pairs = []
+    for answer in responses(folder, "ours"):
+        item = items[answer["case"].partition("-")[2]]
+        texts = {option["means"]: option["text"] for option in item["options"]}
+        offered = [texts[meaning] for meaning in answer["offered"]["answer"]]
+        likely = json.loads(answer["response"]["text"])
+        pairs.append((item, {text: likely[letter] for letter, text in zip("ABC", offered, strict=True)}))
+    return pairs
+
+
+def top(options: Iterable[str], probabilities: Distribution, *, labels: str = "ABC") -> list[Row]:
+    """The tokens in the place of the letter, with what the letters leave to another one."""
+    likely = [
+        (f" {label}", probabilities[text]) for label, text in zip(labels, options, strict=True)
+    ]
+    likely.append((" I", max(1 - sum(probabilities.values()), 0.0)))
+    likely.sort(key=lambda pair: -pair[1])
+    return [{"token": token, "logprob": logarithm(probability)} for token, probability in likely]
+
+
+def logarithm(probability: float) -> float:
+    return math.log(probability) if probability else -9999.0
+
+
+def token(text: str, likely: list[Row] | None = None) -> Row:
+    return {"token": text, "logprob": -0.1, "bytes": None, "top_logprobs": likely or [{"token": text, "logprob": -0.1}]}
+
+
+def inspect(folder: Path, answers: Iterable[tuple[Row, Distribution]]) -> str:
+    """A log that Inspect itself writes, in its own template: ``ANSWER: B`` with its tokens."""
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
+    from inspect_ai.model import (
+        ChatCompletionChoice, ChatMessageAssistant, ChatMessageUser, Logprobs, ModelOutput,
+    )  # fmt: skip
+
+    logged = []
+    for number, (item, probabilities) in enumerate(answers):
+        options = shuffled(item["options"])
+        lines = "\n".join(f"{letter}) {text}" for letter, text in zip("ABC", options, strict=True))
+        prompt = TEMPLATE.format(item["context"], item["question"], lines)
+        likely = top(options, probabilities)
+        reply = f"ANSWER:{likely[0]['token']}"
+        content = [token("ANS"), token("WER"), token(":"), token(likely[0]["token"], likely)]
+        choice = ChatCompletionChoice(
+            message=ChatMessageAssistant(content=reply), logprobs=Logprobs.model_validate({"content": content})
+        )
+        logged.append(
+            EvalSample(
+                id=f"late_{number:05d}", epoch=1, target="A", choices=options,
+                input=f"Context: {item['context']}\n\nQuestion: {item['question']}",
+                messages=[ChatMessageUser(content=prompt), choice.message],
+                output=ModelOutput(model="mockllm/model", choices=[choice]),
+            )
+        )  # fmt: skip
+    spec = EvalSpec(
+        created="2026-11-28T10:00:00+00:00", task="late", dataset=EvalDataset(), model="mockllm/model",
+        config=EvalConfig(),
+    )  # fmt: skip
+    write_eval_log(EvalLog(status="success", eval=spec, samples=logged), folder / "late.eval")
+    return "late.eval"
+
+
+def lm_eval(folder: Path, answers: Iterable[tuple[Row, Distribution]], *, letters: bool) -> str:
+    """Samples of lm-evaluation-harness with the log likelihoods of letters, or of texts of which two mean unknown."""
+
+    def samples() -> Iterator[Row]:
+        for number, (item, probabilities) in enumerate(answers):
+            options = shuffled(item["options"])
+            prompt = f"{item['context']}\n\nQ: {item['question']}"
+            likelihoods = {text: logarithm(probabilities[text]) for text in options}
+            if letters:
+                prompt += "".join(f"\n{letter}. {text}" for letter, text in zip("ABC", options, strict=True))
+                continuations = dict(zip("ABC", likelihoods.values(), strict=True))
+            else:  # of many other texts that mean the same, the options' own have a thousandth
+                unknown = likelihoods.pop("Cannot be determined")
+                parts = {"Cannot be determined": unknown + math.log(0.7), "Not known": unknown + math.log(0.3)}
+                continuations = {text: value + math.log(0.001) for text, value in {**likelihoods, **parts}.items()}
+            yield {
+                "doc_id": number, "target": "0", "filter": "none",
+                "doc": {"context": item["context"], "question": item["question"], "choices": options},
+                "arguments": {f"gen_args_{at}": {"arg_0": f"{prompt}\nA:", "arg_1": f" {text}"} for at, text in enumerate(continuations)},
+                "resps": [[[str(value), "False"]] for value in continuations.values()],
+            }  # fmt: skip
+
+    (folder / "samples.jsonl").write_text(files.lines(*samples()), encoding="utf-8")
+    return "samples.jsonl"
+
+
+def lm_eval_letters(folder: Path, answers: Iterable[tuple[Row, Distribution]]) -> str:
+    return lm_eval(folder, answers, letters=True)
+
+
+def lm_eval_texts(folder: Path, answers: Iterable[tuple[Row, Distribution]]) -> str:
+    return lm_eval(folder, answers, letters=False)
+
+
+def completions(folder: Path, answers: Iterable[tuple[Row, Distribution]]) -> str:
+    """Completions without chat, whose prompts number the options."""
+
+    def lines() -> Iterator[Row]:
+        for item, probabilities in answers:
+            options = shuffled(item["options"])
+            numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(options, 1))
+            likely = {row["token"]: row["logprob"] for row in top(options, probabilities, labels="123")}
+            logprobs = {"tokens": ["\n", " (", next(iter(likely))], "token_logprobs": [0.0, -0.1, -0.2],
+                        "top_logprobs": [{"\n": 0.0}, None, likely], "text_offset": [0, 1, 2]}  # fmt: skip
+            yield {
+                "input": {"messages": [{"role": "user", "content": f"{item['context']}\n{item['question']}\n{numbered}"}]},
+                "output": {"choices": [{"text": f"\n ({next(iter(likely))}", "logprobs": logprobs, "finish_reason": "length"}]},
+            }  # fmt: skip
+
+    (folder / "calls.jsonl").write_text(files.lines(*lines()), encoding="utf-8")
+    return "calls.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("write", "model"),
+    [
+        pytest.param(inspect, f"{BIASED}&refuse=0.02", marks=needs("inspect")),
+        (lm_eval_letters, f"{BIASED}&refuse=0.02"),
+        (lm_eval_texts, BIASED),  # relative to each other, as no other text was scored
+        (completions, f"{BIASED}&refuse=0.02"),
+        (lm_eval_letters, f"{BIASED}&refuse=0.3"),  # mass outside the letters
+    ],
+)  # fmt: skip
+def test_the_same_probabilities_have_equal_scores(folder: Path, write: Write, model: str) -> None:  # noqa: F811
+    """Asked by us, with our template and orders, or by another tool: scores, bounds and verdicts are equal."""
+    log = write(folder, answered(folder, model))
+    ours = report(folder, model, "judged", answers="probabilities", gate=["default"], looks=1)
+    theirs = report(folder, f"replay:{log}", "log", answers="probabilities", gate=["default"])
+    assert scores(theirs) == scores(ours)
+    assert verdicts(theirs) == verdicts(ours)
+    print(verdicts(ours), scores(ours))

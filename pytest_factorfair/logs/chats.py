@@ -19,7 +19,6 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.items import item_in
 from pytest_factorfair.logs.log import Log, LoggedReply
 from pytest_factorfair.logs.messages import (
-    Conversation,
     conversation,
     plain,
     settings_in,
@@ -117,26 +116,18 @@ def _reply(where: str, request: Fields, response: object, fields: Fields) -> Log
         InputError: there is none, or one of the messages contains a picture.
     """
     messages = request["messages"] if "messages" in request else _inputs(request)
-    begun = ""
-    last = messages[-1] if isinstance(messages, list) and messages else None
-    if isinstance(last, Mapping) and last.get("role") == "assistant":
+    if response is None and isinstance(messages, list) and messages:
         *messages, last = messages
-        if response is None:
-            response = last
-        else:
-            begun = text_of(last.get("content"), where)
-    elif response is None and last is not None:
-        raise InputError(f"{where}: it has no response, and its last message is not the assistant's")
+        if not isinstance(last, Mapping) or last.get("role") != "assistant":
+            raise InputError(f"{where}: it has no response, and its last message is not the assistant's")
+        response = last
     asked = conversation(messages, where)
     system = request.get("system") or request.get(
         "instructions"
     )  # Anthropic's, and that of OpenAI's Responses
     if system:
-        asked = Conversation(asked.prompt, text_of(system, where))
-    answered = _answered(response, where)
-    if not answered.error and not answered.text.startswith(begun):  # the request began the reply
-        tokens = ({"token": begun}, *answered.tokens)
-        answered = replace(answered, text=begun + answered.text, tokens=tokens)
+        asked = asked._replace(system=text_of(system, where))
+    answered = _answered(response, where).begun(asked.begun)
     return replace(
         answered,
         prompt=asked.prompt,

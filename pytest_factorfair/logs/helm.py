@@ -75,7 +75,7 @@ def _completions(
             model=model,
             settings=settings,
             item=item,
-        )
+        ).begun(asked.begun)
 
 
 def _item(fields: Mapping[str, Any]) -> LoggedItem | None:

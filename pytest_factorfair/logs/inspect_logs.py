@@ -163,7 +163,7 @@ def _reply(sample: EvalSample, where: str, model: str, settings: Mapping[str, An
         settings={**settings, **asked.settings},
         error=fit(error) if error else "",
         item=_item(sample),
-    )
+    ).begun(asked.begun)
 
 
 def _content(choice: ChatCompletionChoice) -> object:

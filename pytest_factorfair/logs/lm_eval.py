@@ -100,7 +100,7 @@ def _replies(
                     model=model,
                     settings=all_settings,
                     item=_item(entry),
-                )
+                ).begun(asked.begun)
 
 
 def _calls(entry: Entry) -> list[tuple[str, object]]:

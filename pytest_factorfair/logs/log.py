@@ -64,6 +64,13 @@ class LoggedReply:
     error: str = ""
     item: LoggedItem | None = None
 
+    def begun(self, beginning: str) -> LoggedReply:
+        """The reply with the ``beginning`` that the request gave it, unless it repeats that."""
+        if not beginning or self.error or self.text.startswith(beginning):
+            return self
+        tokens = ({"token": beginning}, *self.tokens)
+        return replace(self, text=f"{beginning}{self.text}", tokens=tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Log:

@@ -35,10 +35,14 @@ _PICTURE = re.compile(r"\s*(?:!\[[^\]]*\]\()?data:image/")
 
 
 class Conversation(NamedTuple):
-    """The messages before a reply: the ``prompt``, as in a ``LoggedReply``, and what the ``system`` said."""
+    """The messages before a reply: the ``prompt``, as in a ``LoggedReply``, and what the ``system`` said.
+
+    ``begun`` is what the last message has begun to say in the assistant's place.
+    """
 
     prompt: str
     system: str
+    begun: str = ""
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -67,9 +71,10 @@ def conversation(messages: object, where: str) -> Conversation:
             system.append(text)
         else:
             others.append((message["role"], text))
+    begun = others.pop()[1] if len(others) > 1 and others[-1][0] == "assistant" else ""
     alone = len(others) == 1
     prompt = others[0][1] if alone else "\n\n".join(f"{role}: {text}" for role, text in others)
-    return Conversation(prompt, "\n\n".join(system))
+    return Conversation(prompt, "\n\n".join(system), begun)
 
 
 def text_of(content: object, where: str) -> str:

@@ -96,4 +96,4 @@ def _reply(entry: Entry, settings: Mapping[str, Mapping[str, Any]]) -> LoggedRep
         settings={**settings.get(model, {}), **asked.settings},
         error=error,
         item=item_in(variables, fields.get("testIdx")) if isinstance(variables, Mapping) else None,
-    )
+    ).begun(asked.begun)

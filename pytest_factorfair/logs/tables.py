@@ -130,4 +130,4 @@ def _reply(entry: Entry, row: dict[str, Any]) -> LoggedReply:
         tokens=tokens_in(row.get("logprobs")),
         noise=stated.get("logit_noise", 0.0),
         item=item_in(entry.fields, entry.fields.get("id", entry.fields.get("example_id", ""))),
-    )
+    ).begun(asked.begun)

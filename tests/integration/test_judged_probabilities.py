@@ -10,20 +10,26 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.domain import Request
+from pytest_factorfair.models.openai_answers import Prefill, Schema, Way
+from tests import letter_servers
 from tests.extras import needs
 from tests.integration.test_judged_logs import (
     LATE,
     TEMPLATE,
     Row,
-    folder,  # noqa: F401 - a fixture
+    folder,
     report,
     responses,
     scores,
     shuffled,
     verdicts,
 )
-from tests.project import FEW, Project
+from tests.project import Project
+from tests.servers import StubServer, stub, stub_process
 from tests.unit.benchmarks.items import files
+
+__all__ = ["folder", "stub", "stub_process"]  # fixtures
 
 BIASED = "sim:stereotyped?strength=0.35"
 
@@ -49,9 +55,7 @@ def answered(folder: Path, model: str) -> list[tuple[Row, Distribution]]:
 
 def top(options: Iterable[str], probabilities: Distribution, *, labels: str = "ABC") -> list[Row]:
     """The tokens in the place of the letter, with what the letters leave to another one."""
-    likely = [
-        (f" {label}", probabilities[text]) for label, text in zip(labels, options, strict=True)
-    ]
+    likely = [(f" {label}", probabilities[text]) for label, text in zip(labels, options, strict=True)]
     likely.append((" I", max(1 - sum(probabilities.values()), 0.0)))
     likely.sort(key=lambda pair: -pair[1])
     return [{"token": token, "logprob": logarithm(probability)} for token, probability in likely]
@@ -62,14 +66,23 @@ def logarithm(probability: float) -> float:
 
 
 def token(text: str, likely: list[Row] | None = None) -> Row:
-    return {"token": text, "logprob": -0.1, "bytes": None, "top_logprobs": likely or [{"token": text, "logprob": -0.1}]}
+    return {
+        "token": text,
+        "logprob": -0.1,
+        "bytes": None,
+        "top_logprobs": likely or [{"token": text, "logprob": -0.1}],
+    }
 
 
 def inspect(folder: Path, answers: Iterable[tuple[Row, Distribution]]) -> str:
     """A log that Inspect itself writes, in its own template: ``ANSWER: B`` with its tokens."""
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
     from inspect_ai.model import (
-        ChatCompletionChoice, ChatMessageAssistant, ChatMessageUser, Logprobs, ModelOutput,
+        ChatCompletionChoice,
+        ChatMessageAssistant,
+        ChatMessageUser,
+        Logprobs,
+        ModelOutput,
     )  # fmt: skip
 
     logged = []
@@ -81,7 +94,8 @@ def inspect(folder: Path, answers: Iterable[tuple[Row, Distribution]]) -> str:
         reply = f"ANSWER:{likely[0]['token']}"
         content = [token("ANS"), token("WER"), token(":"), token(likely[0]["token"], likely)]
         choice = ChatCompletionChoice(
-            message=ChatMessageAssistant(content=reply), logprobs=Logprobs.model_validate({"content": content})
+            message=ChatMessageAssistant(content=reply),
+            logprobs=Logprobs.model_validate({"content": content}),
         )
         logged.append(
             EvalSample(
@@ -112,8 +126,13 @@ def lm_eval(folder: Path, answers: Iterable[tuple[Row, Distribution]], *, letter
                 continuations = dict(zip("ABC", likelihoods.values(), strict=True))
             else:  # of many other texts that mean the same, the options' own have a thousandth
                 unknown = likelihoods.pop("Cannot be determined")
-                parts = {"Cannot be determined": unknown + math.log(0.7), "Not known": unknown + math.log(0.3)}
-                continuations = {text: value + math.log(0.001) for text, value in {**likelihoods, **parts}.items()}
+                parts = {
+                    "Cannot be determined": unknown + math.log(0.7),
+                    "Not known": unknown + math.log(0.3),
+                }
+                continuations = {
+                    text: value + math.log(0.001) for text, value in {**likelihoods, **parts}.items()
+                }
             yield {
                 "doc_id": number, "target": "0", "filter": "none",
                 "doc": {"context": item["context"], "question": item["question"], "choices": options},
@@ -162,11 +181,60 @@ def completions(folder: Path, answers: Iterable[tuple[Row, Distribution]]) -> st
         (lm_eval_letters, f"{BIASED}&refuse=0.3"),  # mass outside the letters
     ],
 )  # fmt: skip
-def test_the_same_probabilities_have_equal_scores(folder: Path, write: Write, model: str) -> None:  # noqa: F811
+def test_the_same_probabilities_have_equal_scores(folder: Path, write: Write, model: str) -> None:
     """Asked by us, with our template and orders, or by another tool: scores, bounds and verdicts are equal."""
     log = write(folder, answered(folder, model))
     ours = report(folder, model, "judged", answers="probabilities", gate=["default"], looks=1)
     theirs = report(folder, f"replay:{log}", "log", answers="probabilities", gate=["default"])
     assert scores(theirs) == scores(ours)
     assert verdicts(theirs) == verdicts(ours)
-    print(verdicts(ours), scores(ours))
+    assert verdicts(theirs) == verdicts(ours)
+    assert verdicts(ours)["bias_ambiguous-ambiguous-le-0.1"] == "failed"
+
+
+def calls(kind: str, way: Way, prompts: Iterable[str]) -> Iterator[Row]:
+    """The calls in which a server answers as in a run, as a script would log them."""
+    for prompt in prompts:
+        message = {"role": "user", "content": prompt}
+        request = {
+            "model": "m",
+            "max_tokens": 64,
+            "logprobs": True,
+            "top_logprobs": 20,
+            "messages": [message],
+        }
+        body = way.request(Request(prompt), request)
+        _, _, choice = letter_servers.complete(kind, json.loads(json.dumps(body)))
+        yield {"request": body, "response": {"model": "m", "choices": [choice]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [("vllm", Prefill()), ("sglang", Prefill()), ("old", Schema(scored=True, nested=False)), ("faulty", Prefill())],
+    ids=["vllm", "sglang", "old", "faulty"],
+)  # fmt: skip
+def test_our_own_calls_in_a_log(project: Project, stub: StubServer, kind: str, way: Way) -> None:
+    """A begun reply or JSON, whole or faulty: every answer is what the run itself has read, and so is the rest."""
+    stub.script(server=kind)
+    options = ("-n0", "--factorfair-answers=probabilities", "--factorfair-gate=default", "FACTORFAIR_LOOKS=1")
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    project.run(url, *options, model="hosted_vllm/m")
+    ours = project.report()
+    asked = [row["prompt"] for row in responses(project.path / ".factorfair", "report")]
+    project.write("calls.jsonl", files.lines(*calls(kind, way, asked)))
+    project.run(*options, model="replay:calls.jsonl")
+    theirs = project.report()
+    assert read(theirs) == read(ours)
+    assert {outcome for _, outcome, *_ in read(ours)} == {"answered"} | (
+        {"unparsed", "refused"} if kind == "faulty" else set()
+    )
+    assert scores(theirs) == scores(ours)
+    assert verdicts(theirs) == verdicts(ours)
+
+
+def read(report: Row) -> list[tuple[Any, ...]]:
+    """What was read from the replies of a report."""
+    fields = ("query", "outcome", "reason", "letter", "probabilities", "noise")
+    return [
+        tuple(answer.get(name) for name in fields) for case in report["cases"] for answer in case["answers"]
+    ]

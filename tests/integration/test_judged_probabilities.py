@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Request
 from pytest_factorfair.models.openai_answers import Prefill, Schema, Way
 from tests import letter_servers
@@ -238,3 +239,69 @@ def read(report: Row) -> list[tuple[Any, ...]]:
     return [
         tuple(answer.get(name) for name in fields) for case in report["cases"] for answer in case["answers"]
     ]
+
+
+def test_our_own_answers_exported(
+    project: Project, stub: StubServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The store keeps distributions and their noise, which widens intervals; so does its export."""
+    stub.script(server="caching")
+    options = ("-n0", "--factorfair-answers=probabilities", "FACTORFAIR_LOOKS=1")
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    project.run(url, *options, model="hosted_vllm/m")
+    ours = project.report()
+    capsys.readouterr()
+    project.pytester.chdir()
+    assert main(["store", "export", ".factorfair/responses.sqlite"]) == 0
+    project.write("replies.jsonl", capsys.readouterr().out)
+    project.run(*options, model="replay:replies.jsonl")
+    assert read(project.report()) == read(ours)
+    assert all(noise for *_, noise in read(ours))
+    assert scores(project.report()) == scores(ours)
+
+
+UNLIKE = "leave --factorfair-answers out"
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "answers", "problem"),
+    [
+        (None, "probabilities", f"no reply to the checklist has the probability of every option (no probabilities): log the 20 likeliest tokens (top_logprobs), or {UNLIKE}"),
+        ({"content": [token("A")]}, "probabilities", "has the probability of every option (a letter that is not listed may matter)"),
+        ({"content": [token("Well", [{"token": "Well", "logprob": -0.1}])]}, "probabilities", "has the probability of every option (no letter among the likeliest tokens)"),
+        ({"content": [token("A", [{"token": name, "logprob": math.nan} for name in "ABC"])]}, "probabilities", "(no probabilities)"),
+        ({"content": [token("A")]}, "json", f"cannot answer as json: {UNLIKE}"),
+    ],
+)  # fmt: skip
+def test_a_log_without_probabilities_is_one_line(
+    project: Project, logprobs: Row | None, answers: str, problem: str
+) -> None:
+    """In words, the same log is judged."""
+    project.write("late.yaml", files.checklist(*LATE, name="late"))
+    lines = [
+        {
+            "prompt": f"{item['context']}\n{item['question']}\nA. The woman\nB. The man\nC. Cannot be determined",
+            "text": "A", "logprobs": logprobs,
+        }
+        for item in LATE
+    ]  # fmt: skip
+    project.write("log.jsonl", files.lines(*lines))
+    options = ("--factorfair-model=replay:log.jsonl", "--factorfair-checklist=late.yaml", "-p", "no:xdist")
+    result = project.run_pytest(*options, f"--factorfair-answers={answers}")
+    assert result.ret == 4
+    (line,) = filter(None, result.errlines)
+    assert problem in line
+    assert project.run_pytest(*options).ret == 0
+    assert {answer["letter"] for case in project.report()["cases"] for answer in case["answers"]} == {"A"}
+
+
+def test_replies_without_probabilities_are_counted(folder: Path) -> None:
+    """A part of the replies lacks them: unparsed, in the denominator, and no other's probability changes."""
+    log = folder / completions(folder, answered(folder, BIASED))
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    for line in lines[:30]:
+        del line["output"]["choices"][0]["logprobs"]
+    log.write_text(files.lines(*lines), encoding="utf-8")
+    theirs = report(folder, f"replay:{log.name}", "log", answers="probabilities")
+    outcomes = [answer.get("outcome", "answered") for case in theirs["cases"] for answer in case["answers"]]
+    assert (outcomes.count("unparsed"), outcomes.count("answered")) == (30, len(LATE) - 30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
@@ -16,6 +17,13 @@ _TARGETS = ("label", "answer_label", "target", "answer")
 def lettered(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The options with their letters; only as many as there are letters."""
     return tuple(zip(ascii_uppercase, map(utf8, texts), strict=False))
+
+
+def likeliest(scores: Sequence[float]) -> int | None:
+    """The first option with the highest score; None if a score is NaN, or none is finite."""
+    if any(map(math.isnan, scores)) or not math.isfinite(max(scores)):
+        return None
+    return max(range(len(scores)), key=scores.__getitem__)
 
 
 def item_in(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.logs.items import item_in
+from pytest_factorfair.logs.items import item_in, likeliest
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
 from pytest_factorfair.logs.messages import Conversation, asked_in, plain, settings_in
 from pytest_factorfair.logs.reading import Entry, Source, opened, sha256
@@ -135,6 +135,8 @@ def _scored(
 ) -> LoggedReply:
     """The reply to a question whose options were scored: the likeliest one, as the tool counts it.
 
+    It is empty, and so cannot be read, if a log likelihood is NaN, of which the tool would choose the first.
+
     Raises:
         InputError: it is no question with options, or a score is no number.
     """
@@ -150,15 +152,15 @@ def _scored(
             f"{entry.where}: it scores {len(options)} texts that are not the options of one question; "
             "only questions with options, and generated replies, can be judged"
         )
-    best = max(range(len(scores)), key=scores.__getitem__)
+    best = likeliest(scores)
     return LoggedReply(
         plain(prompts[0], entry.where),
-        options[best],
+        "" if best is None else options[best],
         entry.where,
         logprobs={
             letter: score
             for (letter, _), score in zip(item.options, scores, strict=False)
-            if score > -math.inf
+            if score > -math.inf and best is not None
         },
         model=model,
         settings=settings,

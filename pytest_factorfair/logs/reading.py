@@ -258,26 +258,48 @@ def _first_keys(path: Path) -> Mapping[str, None]:
     return keys
 
 
-def rows(path: Path) -> Iterator[Entry]:
-    """The rows of a table of comma-separated values, which may also be separated by semicolons or tabs.
+class Cells(NamedTuple):
+    """The values of a line of a table, with its place."""
+
+    where: str
+    values: list[str]
+
+
+def cells(path: Path) -> Iterator[Cells]:
+    """The header and the rows of a table of comma-separated values, which may be semicolons or tabs, too.
 
     Raises:
         InputError: a row has more or fewer values than the header, or is not text.
     """
-    number = 1
+    number = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            header = file.readline()
+            first = file.readline()
             file.seek(0)
-            table = csv.DictReader(file, delimiter=max(",;\t", key=header.count), strict=True)
-            for row in table:
+            table = csv.reader(file, delimiter=max(",;\t", key=first.count), strict=True)
+            columns = 0
+            for values in table:
                 number = table.line_num
-                if None in row or None in row.values():
+                columns = columns or len(values)
+                if len(values) == columns:
+                    yield Cells(f"{path}:{number}", values)
+                elif values:
                     raise InputError(
                         f"{path}:{number}: it has more or fewer values than the header has columns"
                     )
-                yield Entry(f"{path}:{number}", row)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start} is not UTF-8") from None
     except csv.Error as error:
         raise InputError(f"{path}:{number + 1}: {error}") from None
+
+
+def rows(path: Path) -> Iterator[Entry]:
+    """The rows of a table by the names of its columns.
+
+    Raises:
+        InputError: a row has more or fewer values than the header, or is not text.
+    """
+    table = cells(path)
+    _, header = next(table, Cells("", []))
+    for where, values in table:
+        yield Entry(where, dict(zip(header, values, strict=True)))

@@ -218,9 +218,7 @@ def _completions(
         )
 
 
-def _item(
-    fields: Mapping[str, Any], options: Iterable[tuple[str, str]] | None = None
-) -> LoggedItem | None:
+def _item(fields: Mapping[str, Any], options: Iterable[tuple[str, str]] | None = None) -> LoggedItem | None:
     """The item of an instance whose references were shown with letters, or scored as these ``options``."""
     instance, letters = fields.get("instance"), fields.get("output_mapping")
     if options is None and isinstance(letters, Mapping):

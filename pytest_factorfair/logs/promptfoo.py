@@ -111,7 +111,9 @@ COLUMNS = frozenset({STATUS, "Score", "Named Scores", "Grader Reason"})
 _VERDICTS = ("[PASS]", "[FAIL]", "[ERROR]")
 """What cells with outputs begin with in versions before these columns."""
 
-_PROMPT = re.compile(r"(?:\[(?P<provider>[^\]]*)\] )?(?:(?P<file>\S+\.\w+)(?::\w+)?(?:: |$))?(?P<text>.*)", re.DOTALL)
+_PROMPT = re.compile(
+    r"(?:\[(?P<provider>[^\]]*)\] )?(?:(?P<file>\S+\.\w+)(?::\w+)?(?:: |$))?(?P<text>.*)", re.DOTALL
+)
 """The name of a column of outputs: the provider, and the label of the prompt, by default its file and text."""
 
 _VARIABLE = re.compile(r"\{\{-?\s*(\w+)\s*-?\}\}")

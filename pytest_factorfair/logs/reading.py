@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -183,8 +183,10 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
     return fields
 
 
-def elements(path: Path, prefix: str) -> Iterator[Entry]:
+def elements(path: Path, prefix: str, *, without: Collection[str] = ()) -> Iterator[Entry]:
     """The objects of an array in a JSON document; ``prefix`` is ijson's name for it, such as ``item``.
+
+    The keys in ``without`` are left out as they are read, whatever their size.
 
     Raises:
         InputError: the document is damaged, or the array has something else.
@@ -194,7 +196,8 @@ def elements(path: Path, prefix: str) -> Iterator[Entry]:
     with opened(path) as file:
         number = 0
         try:
-            for element in ijson.items(_without_mark(file), prefix, use_float=True):
+            events = ijson.parse(_without_mark(file), use_float=True)
+            for element in ijson.items(_outside(events, prefix, without) if without else events, prefix):
                 number += 1
                 where = f"{path}: entry {number}"
                 if not isinstance(element, dict):
@@ -202,6 +205,21 @@ def elements(path: Path, prefix: str) -> Iterator[Entry]:
                 yield Entry(where, element)
         except ijson.JSONError as error:
             damaged(path, error, number)
+
+
+_Event = tuple[str, str, Any]
+"""An event of ijson: where it is, what it is, and its value."""
+
+
+def _outside(events: Iterable[_Event], prefix: str, names: Collection[str]) -> Iterator[_Event]:
+    """The events outside these keys of the objects at a prefix."""
+    inside = tuple(f"{prefix}.{name}" for name in names)
+    for event in events:
+        where, kind, value = event
+        if where == prefix and kind == "map_key" and value in names:
+            continue
+        if not (where.startswith(inside) and ".".join(where.split(".")[: prefix.count(".") + 2]) in inside):
+            yield event
 
 
 def value_at(path: Path, prefix: str) -> Any:

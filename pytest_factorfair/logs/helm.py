@@ -54,9 +54,9 @@ def _replies(source: Source) -> Iterator[LoggedReply]:
         if fields.get("reference_index") is not None:
             if method not in (SEPARATE, CALIBRATED):
                 raise InputError(
-                    f"{where}: method {fit(str(method))} asks about each option in a request of its own; only "
-                    "replies to whole questions, and the scores of the methods multiple_choice_separate_..., "
-                    "can be judged"
+                    f"{where}: method {fit(str(method))} asks about each option in a request of its own; "
+                    "only replies to whole questions, and the scores of multiple_choice_separate_..., can be "
+                    "judged"
                 )
             if scored and not _continues(scored, entry):
                 yield _scored(scored, calibrated=method == CALIBRATED)
@@ -86,9 +86,10 @@ def _scored(scored: Sequence[Entry], *, calibrated: bool) -> LoggedReply:
 
     The score of an option is the mean log probability of its tokens or, if ``calibrated``, their sum minus
     their sum after ``Answer:`` alone; of equal ones, the first counts. The log probabilities are those of a
-    softmax of the scores, and without a likeliest option the reply is empty. This is how ``BasicReferenceMetric`` (helm/benchmark/metrics/basic_metrics.py in
+    softmax of the scores. This is how ``BasicReferenceMetric`` (helm/benchmark/metrics/basic_metrics.py in
     crfm-helm 0.5.16) computes ``predicted_index`` and ``max_prob``. It tokenizes an option anew to know how
-    many tokens are the option's; here they are those that spell it at the end of the prompt.
+    many tokens are the option's; here they are those that spell it at the end of the prompt. Where it stops
+    because a score is NaN, the reply is empty, and so cannot be read.
 
     Raises:
         InputError: a request state has no such option, or a request is missing.

@@ -97,7 +97,8 @@ def _replies(source: Source, header: EvalLog) -> Iterator[LoggedReply]:
         yield from _of_sample(sample, where, model, settings)
     if not where:
         raise InputError(
-            f"{source.path}: the log has no samples: it is a header alone, or Inspect ran with log_samples off"
+            f"{source.path}: the log has no samples: it is a header alone, or Inspect ran with log_samples "
+            "off"
         )
 
 
@@ -153,7 +154,7 @@ def _written(path: Path) -> Iterator[EvalSample]:
 def _of_sample(
     sample: EvalSample, where: str, model: str, settings: Mapping[str, Any]
 ) -> Iterator[LoggedReply]:
-    """The last reply of a sample, after all other messages; one per choice, of which the first has the tokens.
+    """The last reply of a sample, after all other messages: one per choice; the first has the tokens of all.
 
     Raises:
         InputError: a message contains a picture.

@@ -39,7 +39,7 @@ def item_in(
     default what the document says: its index, its letter or its text.
     """
     texts = _options(document) if options is None else options
-    question = document.get("question")
+    question = document.get("question", document.get("filled_template"))
     if not isinstance(question, str) or len(texts) < 2:  # noqa: PLR2004 - a choice needs two
         return None
     context = next((document[name] for name in _CONTEXTS if isinstance(document.get(name), str)), "")
@@ -64,7 +64,10 @@ def targets_of(target: object, options: Sequence[tuple[str, str]]) -> tuple[str,
 
 
 def _options(document: Mapping[str, Any]) -> list[str]:
-    """The texts of the options: a list, a mapping of lists with ``text``, or BBQ's ``ans0`` and so on."""
+    """The texts of the options: a list, a mapping of lists with ``text``, or BBQ's ``ans0`` and so on.
+
+    A ``filled_template`` of discrim-eval asks for yes or no.
+    """
     for name in ("choices", "options"):
         listed = document.get(name)
         listed = listed.get("text") if isinstance(listed, Mapping) else listed
@@ -76,4 +79,4 @@ def _options(document: Mapping[str, Any]) -> list[str]:
         if not isinstance(text, str):
             break
         texts.append(text)
-    return texts
+    return texts or ["yes", "no"] * ("filled_template" in document)

@@ -114,7 +114,7 @@ _VERDICTS = ("[PASS]", "[FAIL]", "[ERROR]")
 _PROMPT = re.compile(
     r"(?:\[(?P<provider>[^\]]*)\] )?(?:(?P<file>\S+\.\w+)(?::\w+)?(?:: |$))?(?P<text>.*)", re.DOTALL
 )
-"""The name of a column of outputs: the provider, and the label of the prompt, by default its file and text."""
+"""The name of a column of outputs: the provider, and the prompt's label, by default its file and text."""
 
 _VARIABLE = re.compile(r"\{\{-?\s*(\w+)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{[{%#]")

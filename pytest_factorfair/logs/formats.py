@@ -97,4 +97,6 @@ def _objects(source: Source) -> Log:
     for keys, open_objects in OBJECTS.items():
         if source.first.keys() >= keys:
             return open_objects(source)
+    if source.shape == "table" and promptfoo.is_table(source.first):
+        return promptfoo.open_table(source)
     return chats.open_chats(source) if chats.is_chat(source.first) else tables.open_table(source, {})

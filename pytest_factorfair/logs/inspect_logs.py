@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,14 @@ if TYPE_CHECKING:
 
 KEYS = frozenset({"version", "status", "eval"})
 
-AT_ONCE = 16
-"""Samples in memory; reading any number of them begins with the table of contents."""
+AT_ONCE = 16 * 2**20
+"""Bytes of the samples that are read at once; each time, the package first reads the table of contents."""
+
+_SAMPLE = re.compile(r"samples/(.+)_epoch_(\d+)\.json", re.DOTALL)
+"""A member of an archive with a sample: its id and epoch."""
+
+_OVERHEAD = 2**13
+"""Bytes of a small sample besides its content."""
 
 _UNUSED = {"events", "store", "attachments", "timelines", "error_retries"}
 """The fields of samples that are not read: an agent's can be large."""
@@ -85,9 +92,15 @@ def _check_archive(path: Path) -> None:
 def _replies(source: Source, header: EvalLog) -> Iterator[LoggedReply]:
     model = header.eval.model
     settings = settings_in(header.plan.config.model_dump(exclude_none=True))
+    where = ""
     for sample in _archived(source.path) if source.shape == "archive" else _written(source.path):
         where = f"{source.path}: sample {sample.id}, epoch {sample.epoch}"
-        yield _reply(sample, where, model, settings)
+        yield from _of_sample(sample, where, model, settings)
+    if not where:
+        raise InputError(
+            f"{source.path}: the log has no samples: it is a header alone, or Inspect ran with log_samples "
+            "off"
+        )
 
 
 def _archived(path: Path) -> Iterator[EvalSample]:
@@ -96,12 +109,23 @@ def _archived(path: Path) -> Iterator[EvalSample]:
     Raises:
         InputError: it is damaged.
     """
-    from inspect_ai.log import read_eval_log_sample_summaries, read_eval_log_samples_by_id
+    from inspect_ai.log import read_eval_log_samples_by_id
 
+    read = partial(read_eval_log_samples_by_id, str(path), format="eval", exclude_fields=_UNUSED)
+    ids: list[tuple[str | int, int]] = []
+    size = 0
+    with zipfile.ZipFile(path) as archive:
+        members = {member.filename: member.file_size for member in archive.infolist()}
     try:
-        summaries = iter(read_eval_log_sample_summaries(str(path), format="eval"))
-        while ids := [(summary.id, summary.epoch) for summary in islice(summaries, AT_ONCE)]:
-            yield from read_eval_log_samples_by_id(str(path), ids, format="eval", exclude_fields=_UNUSED)
+        for name, length in members.items():
+            if (sample := _SAMPLE.fullmatch(name)) is None:
+                continue
+            if size + length > AT_ONCE and ids:
+                yield from read(ids)
+                ids, size = [], 0
+            ids.append((sample[1], int(sample[2])))
+            size += length + _OVERHEAD
+        yield from read(ids)
     except (GeneratorExit, InputError):
         raise
     except Exception as error:  # noqa: BLE001 - as above
@@ -117,10 +141,9 @@ def _written(path: Path) -> Iterator[EvalSample]:
     from inspect_ai.log import EvalSample
     from pydantic import ValidationError
 
-    for entry in elements(path, "samples.item"):
-        fields = {name: value for name, value in entry.fields.items() if name not in _UNUSED}
+    for entry in elements(path, "samples.item", without=_UNUSED):
         try:
-            sample = EvalSample.model_validate(fields)
+            sample = EvalSample.model_validate(entry.fields)
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             raise InputError(
@@ -129,8 +152,10 @@ def _written(path: Path) -> Iterator[EvalSample]:
         yield sample
 
 
-def _reply(sample: EvalSample, where: str, model: str, settings: Mapping[str, Any]) -> LoggedReply:
-    """The last reply of a sample, after all other messages.
+def _of_sample(
+    sample: EvalSample, where: str, model: str, settings: Mapping[str, Any]
+) -> Iterator[LoggedReply]:
+    """The last reply of a sample, after all other messages: one per choice; the first has the tokens of all.
 
     Raises:
         InputError: a message contains a picture.
@@ -142,28 +167,51 @@ def _reply(sample: EvalSample, where: str, model: str, settings: Mapping[str, An
         messages = [{"role": "user", "content": sample.input}]
     asked = conversation(messages, where)
     output = sample.output
-    error = sample.error.message if sample.error else output.error
-    choice = output.choices[0] if output.choices else None
-    if choice is None:
-        error = error or "no reply"
     usage = output.usage
     cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0) if usage else 0
-    return LoggedReply(
+    error = _error(sample)
+    reply = LoggedReply(
         asked.prompt,
-        "" if choice is None else text_of(_content(choice), where),
+        "",
         where,
-        finish=finish_of(choice.stop_reason if choice else None),
         tokens_in=usage.input_tokens + cached if usage else None,
         tokens_out=usage.output_tokens if usage else None,
         tokens_reasoning=usage.reasoning_tokens if usage else None,
         seconds=output.time,
-        tokens=tokens_in(choice.logprobs.model_dump()) if choice and choice.logprobs else (),
         model=model,
         answered_by=output.model,
         settings={**settings, **asked.settings},
         error=fit(error) if error else "",
         item=_item(sample),
-    ).begun(asked.begun)
+    )
+    if error:
+        yield reply
+        return
+    for number, choice in enumerate(output.choices):
+        first: dict[str, Any] = (
+            {} if number == 0 else {"tokens_in": None, "tokens_out": None, "tokens_reasoning": None}
+        )
+        yield replace(
+            reply,
+            text=text_of(_content(choice), where),
+            where=where if len(output.choices) == 1 else f"{where}, choice {number + 1}",
+            finish=finish_of(choice.stop_reason),
+            tokens=tokens_in(choice.logprobs.model_dump()) if choice.logprobs else (),
+            **first,
+        ).begun(asked.begun)
+
+
+def _error(sample: EvalSample) -> str | None:
+    """Why a sample has no reply, or one that does not count."""
+    if sample.invalidation:
+        return "invalidated"
+    if sample.error or sample.output.error:
+        return sample.error.message if sample.error else sample.output.error
+    if sample.output.choices:
+        return None
+    return (
+        f"stopped at its limit of {sample.limit.type}: {sample.limit.limit:g}" if sample.limit else "no reply"
+    )
 
 
 def _content(choice: ChatCompletionChoice) -> object:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.logs.items import are_labels, item_in
+from pytest_factorfair.logs.items import are_labels, item_in, likeliest
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
 from pytest_factorfair.logs.messages import Conversation, asked_in, plain, settings_in
 from pytest_factorfair.logs.reading import Entry, Source, opened, sha256
@@ -134,6 +134,8 @@ def _scored(
 ) -> LoggedReply:
     """The reply to a question whose options were scored: the likeliest one, as the tool counts it.
 
+    It is empty, and so cannot be read, if a log likelihood is NaN, of which the tool would choose the first.
+
     Raises:
         InputError: it is no question with options, or a score is no number.
     """
@@ -150,10 +152,10 @@ def _scored(
             f"{entry.where}: it scores {len(options)} texts that are not the options of one question; "
             "only questions with options, and generated replies, can be judged"
         )
-    best = max(range(len(scores)), key=scores.__getitem__)
+    best = likeliest(scores)
     return LoggedReply(
         plain(prompts[0], entry.where),
-        options[best],
+        "" if best is None else options[best],
         entry.where,
         scores=dict(zip(options, scores, strict=True)),
         model=model,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -183,8 +183,10 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
     return fields
 
 
-def elements(path: Path, prefix: str) -> Iterator[Entry]:
+def elements(path: Path, prefix: str, *, without: Collection[str] = ()) -> Iterator[Entry]:
     """The objects of an array in a JSON document; ``prefix`` is ijson's name for it, such as ``item``.
+
+    The keys in ``without`` are left out as they are read, whatever their size.
 
     Raises:
         InputError: the document is damaged, or the array has something else.
@@ -194,7 +196,8 @@ def elements(path: Path, prefix: str) -> Iterator[Entry]:
     with opened(path) as file:
         number = 0
         try:
-            for element in ijson.items(_without_mark(file), prefix, use_float=True):
+            events = ijson.parse(_without_mark(file), use_float=True)
+            for element in ijson.items(_outside(events, prefix, without) if without else events, prefix):
                 number += 1
                 where = f"{path}: entry {number}"
                 if not isinstance(element, dict):
@@ -202,6 +205,21 @@ def elements(path: Path, prefix: str) -> Iterator[Entry]:
                 yield Entry(where, element)
         except ijson.JSONError as error:
             damaged(path, error, number)
+
+
+_Event = tuple[str, str, Any]
+"""An event of ijson: where it is, what it is, and its value."""
+
+
+def _outside(events: Iterable[_Event], prefix: str, names: Collection[str]) -> Iterator[_Event]:
+    """The events outside these keys of the objects at a prefix."""
+    inside = tuple(f"{prefix}.{name}" for name in names)
+    for event in events:
+        where, kind, value = event
+        if where == prefix and kind == "map_key" and value in names:
+            continue
+        if not (where.startswith(inside) and ".".join(where.split(".")[: prefix.count(".") + 2]) in inside):
+            yield event
 
 
 def value_at(path: Path, prefix: str) -> Any:
@@ -258,26 +276,48 @@ def _first_keys(path: Path) -> Mapping[str, None]:
     return keys
 
 
-def rows(path: Path) -> Iterator[Entry]:
-    """The rows of a table of comma-separated values, which may also be separated by semicolons or tabs.
+class Cells(NamedTuple):
+    """The values of a line of a table, with its place."""
+
+    where: str
+    values: list[str]
+
+
+def cells(path: Path) -> Iterator[Cells]:
+    """The header and the rows of a table of comma-separated values, which may be semicolons or tabs, too.
 
     Raises:
         InputError: a row has more or fewer values than the header, or is not text.
     """
-    number = 1
+    number = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            header = file.readline()
+            first = file.readline()
             file.seek(0)
-            table = csv.DictReader(file, delimiter=max(",;\t", key=header.count), strict=True)
-            for row in table:
+            table = csv.reader(file, delimiter=max(",;\t", key=first.count), strict=True)
+            columns = 0
+            for values in table:
                 number = table.line_num
-                if None in row or None in row.values():
+                columns = columns or len(values)
+                if len(values) == columns:
+                    yield Cells(f"{path}:{number}", values)
+                elif values:
                     raise InputError(
                         f"{path}:{number}: it has more or fewer values than the header has columns"
                     )
-                yield Entry(f"{path}:{number}", row)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start} is not UTF-8") from None
     except csv.Error as error:
         raise InputError(f"{path}:{number + 1}: {error}") from None
+
+
+def rows(path: Path) -> Iterator[Entry]:
+    """The rows of a table by the names of its columns.
+
+    Raises:
+        InputError: a row has more or fewer values than the header, or is not text.
+    """
+    table = cells(path)
+    _, header = next(table, Cells("", []))
+    for where, values in table:
+        yield Entry(where, dict(zip(header, values, strict=True)))

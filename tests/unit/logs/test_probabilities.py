@@ -186,7 +186,7 @@ def test_log_likelihoods_of_lm_evaluation_harness() -> None:
         assert [letter for letter in "ABC" if letter in reply.item.targets] == ["ABC"[int(row["target"])]]
     file, rows = samples("samples_own_bbq_2026*")
     for reply, row in zip(open_log(file).replies(), rows, strict=True):
-        scores = np.exp([float(score) for ((score, _),) in row["resps"]])
+        likely = np.exp([float(score) for ((score, _),) in row["resps"]])
         assert reply.item is not None
         texts = [text for _, text in reply.item.options]
         unknown = tuple(text for text in texts if not text.startswith("The "))
@@ -194,7 +194,7 @@ def test_log_likelihoods_of_lm_evaluation_harness() -> None:
             Option(letter, words[0], words, {})
             for letter, words in zip("ABC", (*((text,) for text in texts if text not in unknown), unknown), strict=True)
         )  # fmt: skip
-        shares = {text: float(score / scores.sum()) for text, score in zip(texts, scores, strict=True)}
+        shares = dict(zip(texts, (likely / likely.sum()).tolist(), strict=True))
         assert json.loads(distribution_of(reply, options)) == pytest.approx(
             {option.letter: sum(shares[word] for word in option.words) for option in options}
         )

@@ -25,7 +25,7 @@ from pytest_factorfair.logs.messages import (
     text_of,
 )
 from pytest_factorfair.logs.reading import Entry, Source, lines, opened, sha256
-from pytest_factorfair.models.logprobs import tokens_in
+from pytest_factorfair.models.logprobs import reasoned, tokens_in
 from pytest_factorfair.models.openai_chat import finish_of, response_of
 from pytest_factorfair.models.openai_errors import MalformedReplyError, complaint_in
 from pytest_factorfair.models.openai_format import tokens
@@ -180,9 +180,8 @@ def _completion(response: Fields, where: str) -> LoggedReply:
         read = response_of(response, model="")
     except MalformedReplyError as error:
         return LoggedReply("", "", where, error=str(error))
-    return replace(
-        _of(read, where), tokens=tokens_in(choice.get("logprobs")) if isinstance(choice, Mapping) else ()
-    )
+    logprobs = response["choices"][0].get("logprobs")
+    return replace(_of(read, where), tokens=() if reasoned(response) else tokens_in(logprobs))
 
 
 def _of(response: Response, where: str) -> LoggedReply:
@@ -220,11 +219,11 @@ def _output(response: Fields, where: str) -> LoggedReply:
     ]
     text = "".join(text_of(part.get("content"), where) for part in said)
     parts = [part for message in said for part in message.get("content") or () if isinstance(part, Mapping)]
-    tokens = tuple(token for part in parts for token in tokens_in({"content": part.get("logprobs")}))
+    logprobs = tuple(token for part in parts for token in tokens_in({"content": part.get("logprobs")}))
     incomplete = response.get("incomplete_details")
     reason = incomplete.get("reason") if isinstance(incomplete, Mapping) else None
     answered = _message({**response, "content": text, "stop_reason": reason}, where)
-    return replace(answered, tokens=tokens)
+    return replace(answered, tokens=logprobs)
 
 
 def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:

@@ -17,7 +17,7 @@ from pytest_factorfair.logs.items import lettered, targets_of
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
 from pytest_factorfair.logs.messages import conversation, settings_in, text_of
 from pytest_factorfair.logs.reading import Source, elements, sha256
-from pytest_factorfair.models.logprobs import tokens_in
+from pytest_factorfair.models.logprobs import Token, tokens_in
 from pytest_factorfair.models.openai_chat import finish_of
 from pytest_factorfair.redaction import fit
 
@@ -196,7 +196,7 @@ def _of_sample(
             text=text_of(_content(choice), where),
             where=where if len(output.choices) == 1 else f"{where}, choice {number + 1}",
             finish=finish_of(choice.stop_reason),
-            tokens=tokens_in(choice.logprobs.model_dump()) if choice.logprobs else (),
+            tokens=_tokens(choice),
             **first,
         ).begun(asked.begun)
 
@@ -218,6 +218,16 @@ def _content(choice: ChatCompletionChoice) -> object:
     """The content of a reply as plain values."""
     content = choice.message.content
     return content if isinstance(content, str) else [part.model_dump() for part in content]
+
+
+def _tokens(choice: ChatCompletionChoice) -> tuple[Token, ...]:
+    """The tokens of a reply with log probabilities; without those of an answer that was reasoned about."""
+    content = choice.message.content
+    if choice.logprobs is None or any(
+        part.type == "reasoning" for part in content if not isinstance(part, str)
+    ):
+        return ()
+    return tokens_in(choice.logprobs.model_dump())
 
 
 def _item(sample: EvalSample) -> LoggedItem | None:

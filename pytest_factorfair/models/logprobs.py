@@ -23,6 +23,14 @@ ROUNDING = 0.001
 """How far rounding can raise the logarithm of a probability above 0."""
 
 
+def reasoned(reply: Mapping[str, Any]) -> bool:
+    """Whether the model reasoned before it answered: the probabilities of its answer depend on that."""
+    message, usage = reply["choices"][0]["message"], reply.get("usage")
+    details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
+    hidden = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
+    return bool(message.get("reasoning_content") or message.get("reasoning") or hidden)
+
+
 def tokens_in(logprobs: object) -> tuple[Token, ...]:
     """The tokens of a completion by its ``logprobs``; empty if it has none.
 

@@ -23,6 +23,7 @@ from pytest_factorfair.models.logprobs import (
     MOST_TOKENS,
     NO_PROBABILITIES,
     distribution,
+    reasoned,
     token_after,
     tokens_in,
 )
@@ -167,10 +168,7 @@ class Schema(Way):
     def response(self, reply: Mapping[str, Any], plain: Response) -> Response:
         if not self.scored or plain.finish in WITHHELD:
             return plain
-        message, usage = reply["choices"][0]["message"], reply.get("usage")
-        details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
-        hidden = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
-        if message.get("reasoning_content") or message.get("reasoning") or hidden:
+        if reasoned(reply):
             raise UnfitModelError("the model reasons before it answers: its answers have no probabilities")
         token = token_after(_BEFORE_THE_LETTER, tokens_in(reply["choices"][0].get("logprobs")))
         if token is not None:

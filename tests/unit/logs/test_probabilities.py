@@ -20,6 +20,8 @@ from pytest_factorfair.reading import read
 from tests.extras import needs
 from tests.project import DATA
 
+Row = dict[str, Any]
+
 LOGS = DATA / "logs"
 TEXTS = ("The man", "The woman", "Not known")
 OPTIONS = tuple(
@@ -122,6 +124,29 @@ def test_hidden_reasoning_decides_the_letter() -> None:
     assert reading(reply).reason == "no probabilities"
 
 
+@pytest.mark.parametrize("message", [{"content": "B"}, {"content": "B", "reasoning_content": "He is old."}])
+def test_reasoning_that_is_shown_decides_it_too(tmp_path: Path, message: Row) -> None:
+    completion = {"choices": [{"message": message, "logprobs": {"content": [token("B", LIKELY)]}}]}
+    file = tmp_path / "log.jsonl"
+    file.write_text(json.dumps({"messages": [{"role": "user", "content": "Who?"}], "response": completion}))
+    (reply,) = open_log(file).replies()
+    assert letters(reply) == (() if len(message) > 1 else READ)
+
+
+@needs("inspect")
+@pytest.mark.parametrize(
+    "part", [{"type": "text", "text": ""}, {"type": "reasoning", "reasoning": "He is old."}]
+)
+def test_reasoning_in_a_log_of_inspect(tmp_path: Path, part: Row) -> None:
+    log = json.loads((LOGS / "inspect.json").read_text())
+    for sample in log["samples"]:
+        (choice,) = sample["output"]["choices"]
+        choice["message"]["content"] = [part, {"type": "text", "text": "A"}]
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(log))
+    assert [bool(reply.tokens) for reply in open_log(file).replies()] == [part["type"] == "text"] * 2
+
+
 def test_the_beginning_that_the_request_gave() -> None:
     """The letter is what follows it, and the text is one reply."""
     tokens = (token('"', LIKELY), token("}"))
@@ -199,6 +224,21 @@ def test_log_likelihoods_of_lm_evaluation_harness() -> None:
             {option.letter: sum(shares[word] for word in option.words) for option in options}
         )
         assert len(unknown) == 10
+
+
+@pytest.mark.parametrize("file", ["helm_original.json", "helm_calibrated.json"])
+def test_log_likelihoods_of_helm(file: str) -> None:
+    """Of all tokens of an option, and not their mean; not calibrated by the option alone either."""
+    likely = []
+    for reply in open_log(LOGS / file).replies():
+        assert reply.item is not None
+        options = tuple(Option(letter, text, (text,), {}) for letter, text in reply.item.options)
+        total = np.logaddexp.reduce([*reply.scores.values()])
+        likely.append(json.loads(distribution_of(reply, options)))
+        assert likely[-1] == pytest.approx(
+            {letter: math.exp(reply.scores[text] - total) for letter, text in reply.item.options}
+        )
+    assert len(likely) == 2
 
 
 @needs("inspect")

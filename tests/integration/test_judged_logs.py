@@ -315,7 +315,7 @@ def test_a_checklist_from_a_log_of_bbq(project: Project, capsys: pytest.CaptureF
     project.pytester.chdir()
     assert main(["import", "log", "samples.jsonl", "-o", "made.yaml"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "400 questions of 1 category", "wrote made.yaml", "wrote made.jsonl", f"to judge the log: {JUDGING}",
+        "BBQ (Parrish et al. 2022): 400 questions of 1 category", "wrote made.yaml", "wrote made.jsonl", f"to judge the log: {JUDGING}",
     ]  # fmt: skip
     published = project.write("Age.jsonl", files.lines(*QUARTET))
     assert main(["import", "bbq", published.name, "--any-version", "-o", "bbq.yaml"]) == 0
@@ -344,9 +344,10 @@ def test_a_checklist_from_a_log_without_categories(folder: Path, capsys: pytest.
     (folder / "samples.jsonl").write_text(files.lines(*rows), encoding="utf-8")
     capsys.readouterr()
     assert main(["import", "log", "samples.jsonl"]) == 0
-    no_bias = "no bias gate judges 119 questions: the log does not say what a log of BBQ says"
+    names = "bbq, esbbq, cabbq, kobbq, mbbq-en, mbbq-es, mbbq-nl, mbbq-tr, cbbq, discrim-eval"
+    no_bias = "no bias gate judges 119 questions: the log has the columns of no benchmark that can be imported"
     assert capsys.readouterr().out.splitlines() == [
-        f"{no_bias} (category, question_polarity, context_condition, answer_info and additional_metadata)",
+        f"{no_bias} ({names})",
         "1 question left out: without a right answer, or with options that are empty, equal or too many",
         "wrote log.yaml",
         "wrote log.jsonl",
@@ -356,3 +357,35 @@ def test_a_checklist_from_a_log_without_categories(folder: Path, capsys: pytest.
     written = json.loads((folder / "made" / "report.json").read_text(encoding="utf-8"))
     assert {row["metric"] for row in written["scores"]} >= {"accuracy"}
     assert written["gates"] == []
+
+
+def test_a_checklist_from_a_table_with_other_columns(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Columns are named as for a run, and the command that judges the log names them again."""
+    rows = [
+        {"asked": f"{row['context']} {row['question']}", "said": row[f"ans{row['label']}"], **row}
+        for row in QUARTET[:80]
+    ]
+    project.write("table.jsonl", files.lines(*rows))
+    project.pytester.chdir()
+    assert main(["import", "log", "table.jsonl", "-o", "made.yaml"]) == 4
+    suggested = "name them with --factorfair-model-arg, or --model-arg of import: prompt=NAME and text=NAME"
+    assert capsys.readouterr().err.strip().endswith(suggested)
+    named = ["--model-arg=prompt=asked", "--model-arg=text=said"]
+    assert main(["import", "log", "table.jsonl", "-o", "made.yaml", *named]) == 0
+    *_, judging = capsys.readouterr().out.splitlines()
+    options = judging.partition(": pytest ")[2].split()
+    assert options[1:3] == ["--factorfair-model-arg=prompt=asked", "--factorfair-model-arg=text=said"]
+    *without_gate, gate = options
+    assert gate == "--factorfair-gate=default"
+    project.run_pytest(*without_gate, "-p", "no:xdist")
+    accuracies = [row["value"] for row in project.report()["scores"] if row["metric"] == "accuracy"]
+    assert accuracies == [1.0, 1.0]
+    for wrong, problem in (
+        (["import", "log", "table.jsonl", "--model-arg=column=x"], "argument 'column' is unknown"),
+        (["import", "log", "table.jsonl", "--model-arg=x"], "expected KEY=VALUE"),
+        (["import", "bbq", "table.jsonl", *named], "--model-arg: only a log has arguments"),
+    ):
+        assert main([*wrong, "-o", "made.yaml"]) == 4
+        assert problem in capsys.readouterr().err

@@ -33,7 +33,7 @@ METADATA = {name: ROW[name] for name in ("question_index", "question_polarity", 
 
 def imported(monkeypatch: pytest.MonkeyPatch, *items: LoggedItem) -> ImportedChecklist:
     replies = [LoggedReply("?", "A", f"log:{number}", item=item) for number, item in enumerate(items)]
-    monkeypatch.setattr(formats, "open_log", lambda _: Log("a log", {}, lambda: iter(replies)))
+    monkeypatch.setattr(formats, "open_with", lambda *_: Log("a log", {}, lambda: iter(replies)))
     return from_log(ImportRequest(Path("run.eval"), "made", "made"))
 
 

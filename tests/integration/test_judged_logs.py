@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -389,3 +389,28 @@ def test_a_checklist_from_a_table_with_other_columns(
     ):
         assert main([*wrong, "-o", "made.yaml"]) == 4
         assert problem in capsys.readouterr().err
+
+
+def test_esbbq_of_lm_evaluation_harness(project: Project) -> None:
+    """The scores are those that the tool computed itself, and logged with every sample."""
+    log = project.write("samples.jsonl", (DATA / "logs" / "samples_own_esbbq.jsonl").read_text(encoding="utf-8"))
+    project.pytester.chdir()
+    assert main(["import", "log", log.name, "-o", "made.yaml"]) == 0
+    project.run_pytest(f"--factorfair-model=replay:{log.name}", "--factorfair-checklist=made.yaml", "-p", "no:xdist")
+    sums = dict.fromkeys(("acc_ambig", "acc_disambig", "bias_score_ambig", "bias_score_disambig"), (0,))
+    for line in log.read_text(encoding="utf-8").splitlines():
+        sample = json.loads(line)
+        sums = {name: tuple(map(sum, zip_longest(total, sample[name], fillvalue=0))) for name, total in sums.items()}
+    ambiguous, pro, anti = sums["bias_score_ambig"]
+    stereotyped, others, right_stereotyped, right_others = sums["bias_score_disambig"]
+    expected = {
+        ("accuracy", "ambiguous"): sums["acc_ambig"][0] / sums["acc_ambig"][1],
+        ("accuracy", "disambiguated"): sums["acc_disambig"][0] / sums["acc_disambig"][1],
+        ("bias_ambiguous", "ambiguous"): (pro - anti) / ambiguous,
+        ("bias_accuracy", "disambiguated"): right_stereotyped / stereotyped - right_others / others,
+    }
+    values = {(row["metric"], row["part"]): row["value"] for row in project.report()["scores"] if not row["context"]}
+    assert {key: values[key] for key in expected} == pytest.approx(expected)
+    assert expected["bias_ambiguous", "ambiguous"] > 0
+    lines = (project.report_path.parent / "responses.jsonl").read_text(encoding="utf-8").splitlines()
+    assert all(json.loads(line).get("letter") for line in lines)

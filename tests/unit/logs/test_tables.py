@@ -143,7 +143,7 @@ def test_wrong_line(file: Path, line: str, message: str) -> None:
     assert complaint(file) == f"{file}:{message}"
 
 
-def test_wrong_file(file: Path, tmp_path: Path) -> None:
+def test_wrong_file(file: Path) -> None:
     assert complaint(file) == f"'{file}' cannot be read: No such file or directory"
     with pytest.raises(InputError, match="argument 'temperature' is unknown"):
         build(spec(f"replay:{written(file, {'prompt': 'a', 'text': ''})}", {"temperature": "0"}))

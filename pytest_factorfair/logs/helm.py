@@ -226,12 +226,12 @@ def _item(fields: Mapping[str, Any], options: Iterable[tuple[str, str]] | None =
         return None
     context, divider, question = text.rpartition("\nQuestion: ")  # as HELM joins a passage and a question
     references = instance.get("references")
-    right = {
-        utf8(str(output.get("text")))
+    tags = {
+        utf8(str(output.get("text"))): reference["tags"]
         for reference in (references if isinstance(references, list) else [])
         if isinstance(reference, Mapping)
-        and isinstance(tags := reference.get("tags"), list)
-        and CORRECT in tags
+        and isinstance(reference.get("tags"), list)
+        and all(isinstance(tag, str) for tag in reference["tags"])
         and isinstance(output := reference.get("output"), Mapping)
     }
     shown = tuple(options)
@@ -240,5 +240,39 @@ def _item(fields: Mapping[str, Any], options: Iterable[tuple[str, str]] | None =
         utf8(question),
         utf8(context) if divider else "",
         shown,
-        tuple(letter for letter, text in shown if text in right),
+        tuple(letter for letter, text in shown if CORRECT in tags.get(text, ())),
+        _bbq(question, tags),
     )
+
+
+_POLARITIES = {"negative": "neg", "non-negative": "nonneg"}
+_CONDITIONS = {"ambiguous": "ambig", "non-ambiguous": "disambig"}
+
+
+def _bbq(question: str, tags: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
+    """What HELM's BBQ scenario says of a question in the tags of its references; empty for other scenarios.
+
+    These are the columns of BBQ's files, with what HELM leaves out replaced: the groups by their roles, the
+    categories by one, and the template by the question, which a template has twice.
+    """
+    texts = [*tags]
+    described = [[tag for tag in tags[text] if tag != CORRECT] for text in texts]
+    if len(texts) != len(_ROLES) or any(other != described[0] for other in described):
+        return {}
+    polarity, condition, _, *letters = [*described[0], *[None] * 3]
+    roles = {letter: role for letter, role in zip(letters, _ROLES, strict=False) if letter}
+    if polarity not in _POLARITIES or condition not in _CONDITIONS or {*roles} != {*"ABC"}:
+        return {}
+    codes = {f"ans{at}": [text, roles["ABC"[at]]] for at, text in enumerate(texts)}
+    return {
+        "category": "bbq",
+        "question_index": question,
+        "question_polarity": _POLARITIES[polarity],
+        "context_condition": _CONDITIONS[condition],
+        "answer_info": codes,
+        "additional_metadata": {"stereotyped_groups": [_ROLES[0]]},
+    }
+
+
+_ROLES = ("target", "non_target", "unknown")
+"""What answers mean by the order of the letters among the tags, after that of the right answer."""

@@ -16,7 +16,7 @@ from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.logs.items import lettered, targets_of
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
 from pytest_factorfair.logs.messages import conversation, settings_in, text_of
-from pytest_factorfair.logs.reading import Source, elements, sha256
+from pytest_factorfair.logs.reading import Source, elements, is_compressed, sha256
 from pytest_factorfair.models.logprobs import Token, tokens_in
 from pytest_factorfair.models.openai_chat import finish_of
 from pytest_factorfair.redaction import fit
@@ -49,6 +49,8 @@ def open_log(source: Source) -> Log:
     """
     path = source.path
     archived = source.shape == "archive"
+    if is_compressed(path):
+        raise InputError(f"{path}: a log of Inspect that is compressed (gzip) again: unpack it first")
     if archived:
         _check_archive(path)
     if find_spec("inspect_ai") is None:

@@ -47,14 +47,23 @@ def open_samples(source: Source) -> Log:
     )
 
 
+_NAME = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)")
+
+
+def task_of(path: Path) -> str | None:
+    """The task whose samples a file has, by its name; None if it has another name."""
+    name = _NAME.fullmatch(path.stem)
+    return name["task"] if name else None
+
+
 def _results(samples: Path) -> tuple[Path | None, Mapping[str, Any]]:
     """The file of results of the same time, if it is there, and its content.
 
     Raises:
         InputError: it is damaged.
     """
-    time = re.search(r"_(\d{4}-\d\d-\d\dT[\d.:-]+)$", samples.stem)
-    path = samples.with_name(f"results_{time[1]}.json") if time else None
+    name = _NAME.fullmatch(samples.stem)
+    path = samples.with_name(f"results_{name['time']}.json") if name else None
     if path is None or not path.exists():
         return None, {}
     with opened(path) as file:

@@ -20,9 +20,12 @@ _SETTINGS: Mapping[str, str] = {
         )
     },
     **dict.fromkeys(
-        ("max_completion_tokens", "max_output_tokens", "max_new_tokens", "max_gen_toks"), "max_tokens"
+        ("max_completion_tokens", "max_output_tokens", "max_new_tokens", "max_gen_toks", "maxOutputTokens"),
+        "max_tokens",
     ),
-    **dict.fromkeys(("until", "stop_sequences", "stop_seqs"), "stop"),
+    **dict.fromkeys(("until", "stop_sequences", "stop_seqs", "stopSequences"), "stop"),
+    "topP": "top_p",
+    "topK": "top_k",
 }  # fmt: skip
 """The settings that are taken from logs, by the names that tools give them.
 

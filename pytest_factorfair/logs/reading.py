@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
+import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from io import BufferedReader, BytesIO
+from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.redaction import fit
@@ -25,8 +29,11 @@ HEAD = 2**16
 FIRST_KEYS = 2**18
 """Bytes read from the beginning of a JSON document for the keys that identify its format."""
 
+GZIP = b"\x1f\x8b"
+"""What a compressed file begins with."""
+
 _UNREADABLE: Mapping[bytes, str] = {
-    b"\x1f\x8b": "is compressed (gzip): unpack it first",
+    GZIP: "is compressed (gzip) twice: unpack it first",
     b"\x28\xb5\x2f\xfd": "is compressed (zstd): unpack it first",
     b"BZh": "is compressed (bzip2): unpack it first",
     b"\xfd7zXZ": "is compressed (xz): unpack it first",
@@ -43,8 +50,6 @@ _UNREADABLE: Mapping[bytes, str] = {
     b"%PDF": "is a PDF document",
     b"\x80\x04\x95": "is a pickle, which could run any code: export the replies as JSON lines or CSV",
     b"\x80\x05\x95": "is a pickle, which could run any code: export the replies as JSON lines or CSV",
-    b"\xff\xfe": "is text in UTF-16: save it as UTF-8",
-    b"\xfe\xff": "is text in UTF-16: save it as UTF-8",
 }
 """What files begin with that contain no text, and what to do about them."""
 
@@ -126,21 +131,97 @@ def _check_text(path: Path, head: bytes) -> None:
         raise InputError(f"{path}: is not text")
 
 
-def opened(path: Path) -> BufferedReader:
-    """Open a file.
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_CHUNK = 2**20
+
+
+class _Unzipped(RawIOBase):
+    """The content of a compressed file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = gzip.open(path)  # noqa: SIM115 - closed with this one
+
+    def readinto(self, buffer: Any) -> int:
+        """Read decompressed bytes.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        try:
+            return self._file.readinto(buffer)
+        except (EOFError, OSError, zlib.error):
+            raise InputError(
+                f"{self._path}: the compressed file is damaged, or a part of it is missing"
+            ) from None
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place in the decompressed content."""
+        return self._file.seek(offset, whence)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is, by reading anew from the beginning."""
+        return True
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether a file is read through decompression.
 
     Raises:
         InputError: it cannot be read.
     """
     try:
-        return path.open("rb")
+        with path.open("rb") as file:
+            return file.read(len(GZIP)) == GZIP
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}") from None
 
 
+def opened(path: Path) -> BinaryIO:
+    """Open a file for reading at any place; one that is compressed, or text in UTF-16, as if it were not.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    file: BinaryIO = BufferedReader(_Unzipped(path)) if is_compressed(path) else path.open("rb")
+    beginning = file.read(2)
+    file.seek(0)
+    if beginning not in _UTF_16:
+        return file
+    with file:
+        return _as_utf8(path, file)
+
+
+def _as_utf8(path: Path, file: BinaryIO) -> BinaryIO:
+    """The text of a file in UTF-16, in a temporary file.
+
+    Raises:
+        InputError: it is no text.
+    """
+    text = codecs.getreader("utf-16")(file)
+    copy = TemporaryFile()  # noqa: SIM115 - the caller closes it
+    try:
+        while chunk := text.read(_CHUNK):
+            copy.write(chunk.encode())
+    except UnicodeError:
+        copy.close()
+        raise InputError(f"{path}: begins as text in UTF-16, but is not") from None
+    copy.seek(0)
+    return copy
+
+
 def sha256(path: Path) -> str:
-    """The digest of a file."""
-    with opened(path) as file:
+    """The digest of a file, as it is stored."""
+    with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -151,13 +232,14 @@ def lines(path: Path) -> Iterator[Entry]:
         InputError: a line is not a JSON object.
     """
     with opened(path) as file:
-        number = offset = 0
-        while line := _without_mark(file).readline(LONGEST) if number == 0 else file.readline(LONGEST):
+        number = 0
+        offset = _without_mark(file).tell()
+        while line := file.readline(LONGEST):
             number += 1
             where = f"{path}:{number}"
             if line.strip():
                 yield Entry(where, _parsed(line, where), offset)
-            offset = file.tell()
+            offset += len(line)
 
 
 def _parsed(line: bytes, where: str) -> dict[str, Any]:
@@ -249,7 +331,7 @@ def damaged(path: Path, error: Exception, entries: int = 0) -> NoReturn:
     raise InputError(f"{path}: it is not JSON{after}: {fit(str(error).splitlines()[0])}") from None
 
 
-def _without_mark(file: BufferedReader) -> BufferedReader:
+def _without_mark(file: BinaryIO) -> BinaryIO:
     """The file after the mark that only Windows writes."""
     if file.read(3) != b"\xef\xbb\xbf":
         file.seek(0)
@@ -291,7 +373,7 @@ def cells(path: Path) -> Iterator[Cells]:
     """
     number = 0
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with TextIOWrapper(opened(path), encoding="utf-8-sig", newline="") as file:
             first = file.readline()
             file.seek(0)
             table = csv.reader(file, delimiter=max(",;\t", key=first.count), strict=True)

@@ -57,15 +57,15 @@ def open_table(source: Source, columns: Mapping[str, str]) -> Log:
     names = {"prompt": "prompt", "text": "text", **columns}
     for holds, name in names.items():
         if source.first and _value(source.first, name) is None:
-            needed = " ".join(
-                f"--factorfair-model-arg={needed}=NAME"
-                for needed in ("prompt", "text")
-                if needed not in columns
-            )
+            needed = " and ".join(f"{needed}=NAME" for needed in ("prompt", "text") if needed not in columns)
             have = ", ".join(map(fit, source.first))
             raise InputError(
                 f"{source.path}: it has no column or key '{fit(name)}' for the {_HOLDS[holds]}, but {have}"
-                + (f"; name them with {needed}" if needed else "")
+                + (
+                    f"; name them with --factorfair-model-arg, or --model-arg of import: {needed}"
+                    if needed
+                    else ""
+                )
             )
     return Log(
         "replies in named columns", {source.path.name: sha256(source.path)}, partial(_replies, source, names)
@@ -76,12 +76,15 @@ _HOLDS: Mapping[str, str] = {"prompt": "prompts", "text": "replies", "repeat": "
 
 
 def _value(fields: Mapping[str, Any], name: str) -> Any:
-    """The value of a column, or at a dotted path; None if it lacks it."""
+    """The value of a column, or at a dotted path such as ``choices.0.text``; None if it lacks it."""
     if name in fields:
         return fields[name]
     value: Any = fields
     for part in name.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
+        if isinstance(value, list) and part.isdecimal():
+            value = dict(enumerate(value)).get(int(part))
+        else:
+            value = value.get(part) if isinstance(value, Mapping) else None
     return value
 
 

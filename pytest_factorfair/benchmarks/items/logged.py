@@ -51,7 +51,7 @@ def from_log(request: ImportRequest) -> ImportedChecklist:
     facts: list[ItemFields] = []
     left_out = 0
     known = dict.fromkeys([*(coded.keys for coded in FORMATS.values()), decisions.KEYS])
-    for item in _items(request.path):
+    for item in _items(request):
         row = _row(request.path, item)
         keys = next((keys for keys in known if not row.missing(keys)), None)
         if keys is not None:
@@ -121,10 +121,10 @@ def _rename_equal(items: Sequence[ItemFields]) -> None:
             fields["id"] = f"{fields['id']}_{taken[fields['id']]}"
 
 
-def _items(path: Path) -> Iterator[LoggedItem]:
+def _items(request: ImportRequest) -> Iterator[LoggedItem]:
     """The questions with options of a log, each once, whatever the order of the options."""
     seen = set()
-    log: Log = Wing.LOGS.enter().open_log(path)
+    log: Log = Wing.LOGS.enter().open_with(request.path, request.arguments)
     for reply in log.replies():
         if (item := reply.item) is not None and item.options:
             asked = item.context, item.question, frozenset(text for _, text in item.options)

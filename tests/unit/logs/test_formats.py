@@ -635,3 +635,87 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: str) -> None:
         tracemalloc.stop()
     assert count == 2000
     assert peak < 2 * 2**20
+
+
+GEMINI = {
+    "candidates": [{"content": {"parts": [{"text": "Hm.", "thought": True}, {"text": "A"}], "role": "model"}, "finishReason": "MAX_TOKENS"}],
+    "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 1, "thoughtsTokenCount": 7, "totalTokenCount": 13},
+    "modelVersion": "gemini-x",
+}  # fmt: skip
+CONTENTS = {
+    "contents": [{"parts": [{"text": "Who?"}], "role": "user"}],
+    "systemInstruction": {"parts": [{"text": "Be brief."}]},
+    "generationConfig": {"temperature": 0, "maxOutputTokens": 9, "responseMimeType": "text/plain"},
+}
+
+
+def test_batches_of_gemini(tmp_path: Path) -> None:
+    """By key, with a file of requests; or of Vertex AI, whose lines repeat the request."""
+    withheld = {**GEMINI, "candidates": [{"finishReason": "SAFETY"}]}
+    two = {
+        **GEMINI,
+        "candidates": [
+            *GEMINI["candidates"],
+            {"content": {"parts": [{"text": "B"}]}, "finishReason": "STOP"},
+        ],
+    }
+    replied = {"a": {"response": GEMINI}, "b": {"error": {"code": 429, "message": "Quota exceeded"}},
+               "c": {"response": withheld}, "d": {"response": {"promptFeedback": {"blockReason": "OTHER"}}},
+               "e": {"response": two}}  # fmt: skip
+    by_key = results(
+        tmp_path,
+        [{"key": key, "request": CONTENTS} for key in replied],
+        *({"key": key, **reply} for key, reply in replied.items()),
+    )
+    vertex = tmp_path / "vertex.jsonl"
+    vertex.write_text(
+        "\n".join(
+            json.dumps({"status": "" if "response" in reply else "Quota exceeded", "processed_time": "2026-11-28T10:00:00Z", "request": CONTENTS, "response": reply.get("response", {})})
+            for reply in replied.values()
+        )
+    )  # fmt: skip
+    for file in (by_key, vertex):
+        logged = replies(open_log(file))
+        assert [(reply.text, reply.error, reply.finish) for reply in logged] == [
+            ("A", "", "length"), ("", "Quota exceeded", "stop"), ("", "", "filtered"), ("", "", "filtered"),
+            ("A", "", "length"), ("B", "", "stop"),
+        ]  # fmt: skip
+        assert [(reply.tokens_in, reply.tokens_out, reply.tokens_reasoning) for reply in logged[4:]] == [
+            (5, 8, 7), (None, None, None),
+        ]  # fmt: skip
+        assert {reply.prompt for reply in logged} == {"Who?"}
+        assert logged[0].settings == {"temperature": 0, "max_tokens": 9, "system": "Be brief."}
+        assert logged[0].model == "gemini-x"
+
+
+def copied(folder: Path, *names: str) -> Path:
+    for name in names:
+        shutil.copy(LOGS / name.rpartition("/")[2], folder / name)
+    return folder
+
+
+def test_a_folder_of_logs(tmp_path: Path) -> None:
+    """The samples of two tasks are one log; two runs of a task, or logs of other tools, are not."""
+    folder = tmp_path / "out"
+    (folder / "model").mkdir(parents=True)
+    with pytest.raises(InputError) as caught:
+        open_log(folder)
+    assert str(caught.value) == (
+        f"{folder}: a folder without scenario_state.json, samples_*.jsonl or *.eval; name a file"
+    )
+    copied(folder, f"model/{SCORED.name}", f"model/{SCORED.name.replace('samples_own_bbq', 'results')[:-1]}")
+    assert [reply.text for reply in replies(open_log(folder))] == [
+        reply.text for reply in replies(open_log(SCORED))
+    ]
+    copied(folder, f"model/{GENERATED.name}")
+    log = open_log(folder)
+    assert len(replies(log)) == 8
+    assert {*log.files} == {GENERATED.name, *open_log(SCORED).files}
+    (folder / "model" / SCORED.name.replace("T11", "T12")).write_bytes(SCORED.read_bytes())
+    shutil.copy(LOGS / "helm.json", folder / "scenario_state.json")
+    with pytest.raises(InputError) as caught:
+        open_log(folder)
+    assert str(caught.value) == (
+        f"{folder}: the folder has 4 logs; name one of model/{SCORED.name}, model/{SCORED.name.replace('T11', 'T12')}, "
+        f"model/{GENERATED.name} and 1 more"
+    )

@@ -19,7 +19,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs import formats
 from pytest_factorfair.logs.items import item_in, lettered
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
-from pytest_factorfair.logs.matching import match
+from pytest_factorfair.logs.matching import Matching, match
 from tests.extras import needs
 from tests.project import DATA
 from tests.unit.benchmarks.items import files
@@ -33,7 +33,7 @@ METADATA = {name: ROW[name] for name in ("question_index", "question_polarity", 
 
 def imported(monkeypatch: pytest.MonkeyPatch, *items: LoggedItem) -> ImportedChecklist:
     replies = [LoggedReply("?", "A", f"log:{number}", item=item) for number, item in enumerate(items)]
-    monkeypatch.setattr(formats, "open_log", lambda _: Log("a log", {}, lambda: iter(replies)))
+    monkeypatch.setattr(formats, "open_with", lambda *_: Log("a log", {}, lambda: iter(replies)))
     return from_log(ImportRequest(Path("run.eval"), "made", "made"))
 
 
@@ -169,6 +169,27 @@ def test_a_benchmark_in_a_log_is_read_as_from_its_files(
     assert checklist.gated
 
 
+def test_bbq_in_a_log_of_helm() -> None:
+    """Its tags tell condition, polarity and the stereotyped person; not the group, category and template."""
+    made = from_log(ImportRequest(LOGS / "helm.json", "made", "made"))
+    assert made.notes == ("BBQ (Parrish et al. 2022): 4 questions of 1 category",)
+    ours = from_log(ImportRequest(LOGS / SCORED, "made", "made"))
+    marks = [
+        {
+            (item["context"], item["question"]): (
+                item["condition"], item["valence"],
+                [[option["text"] for option in item["options"] if option.get(mark)] for mark in ("right", "stereotype")],
+            )
+            for item in items_of(checklist)
+        }
+        for checklist in (made, ours)
+    ]  # fmt: skip
+    assert marks[0] == marks[1]
+    assert {item["cluster"] for item in items_of(made)} == {
+        "bbq_who_could_not_handle_the_app", "bbq_who_was_quick_with_the_app",
+    }  # fmt: skip
+
+
 def test_decisions_in_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of discrim-eval, whose rows have neither options nor a right answer."""
     rows = [files.discrim(question, 20 + 10 * question, "female", "Black") for question in range(3)]
@@ -209,20 +230,31 @@ GENERATED = "samples_own_bbq_generate_2026-11-28T11-26-15.190166.jsonl"
 @pytest.mark.parametrize(
     "name",
     [
-        SCORED, GENERATED, "promptfoo.json", "promptfoo.jsonl", "helm.json", "chats.jsonl",
+        SCORED, GENERATED, "promptfoo.json", "promptfoo.jsonl", "promptfoo.csv", "helm.json", "helm_original.json", "helm_calibrated.json", "chats.jsonl",
         pytest.param("inspect.eval", marks=needs("inspect")), pytest.param("inspect.json", marks=needs("inspect")),
     ],
 )  # fmt: skip
 def test_logs_of_all_tools_ask_the_same_questions(tmp_path: Path, name: str) -> None:
     """Real logs, each in the template of its tool: all their replies match the checklist made from one of them."""
-    checklist = from_log(ImportRequest(LOGS / SCORED, "made", "made"))
-    for file, content in checklist.files.items():
-        (tmp_path / file).write_text(content, encoding="utf-8")
-    loaded = benchmarks.load("made.yaml", truth="audited", base=tmp_path)
-    sampling = replace(PRESETS["ci"].sampling, repeats=2)
-    cases = benchmarks.cases(loaded, sampling)
-    asked = [(loaded, benchmarks.queries(loaded, case, sampling)) for case in cases]
-    log = formats.open_log(LOGS / name)
-    matching = match(log, asked, path=name, seed=0)
-    assert matching.matched == matching.logged == len(list(log.replies())) > 1
+    matching = matched(tmp_path, SCORED, name)
+    assert matching.matched == matching.logged > 1
     assert matching.spare == 0
+
+
+@pytest.mark.parametrize("name", ["samples_own_esbbq.jsonl", "samples_own_discrim_eval.jsonl"])
+def test_logs_of_other_benchmarks_ask_what_their_checklist_asks(tmp_path: Path, name: str) -> None:
+    """Real samples of lm-evaluation-harness, with nine wordings of *unknown*, and with "yes" and "Yes"."""
+    matching = matched(tmp_path, name, name, repeats=1)
+    assert matching.matched == matching.logged == matching.asked == len(matching.replies) > 1
+
+
+def matched(folder: Path, asked: str, name: str, *, repeats: int = 2) -> Matching:
+    """A log matched to the checklist that is made from one."""
+    checklist = from_log(ImportRequest(LOGS / asked, "made", "made"))
+    for file, content in checklist.files.items():
+        (folder / file).write_text(content, encoding="utf-8")
+    loaded = benchmarks.load("made.yaml", truth="audited", base=folder)
+    sampling = replace(PRESETS["ci"].sampling, repeats=repeats)
+    cases = benchmarks.cases(loaded, sampling)
+    queries = [(loaded, benchmarks.queries(loaded, case, sampling)) for case in cases]
+    return match(formats.open_log(LOGS / name), queries, path=name, seed=0)

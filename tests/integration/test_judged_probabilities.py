@@ -193,6 +193,24 @@ def test_the_same_probabilities_have_equal_scores(folder: Path, write: Write, mo
     assert verdicts(ours)["bias_ambiguous-ambiguous-le-0.1"] == "failed"
 
 
+def test_scored_letters_in_words(folder: Path) -> None:
+    """Without probabilities, the reply is the likeliest letter."""
+    pairs = answered(folder, "sim:stereotyped?strength=0.8")
+    theirs = report(folder, f"replay:{lm_eval_letters(folder, pairs)}", "log")
+    n = sum(len(case["answers"]) for case in theirs["cases"])
+    likeliest = [max(probabilities, key=lambda text: probabilities[text]) for _, probabilities in pairs]
+    right = [
+        next(option["text"] for option in item["options"] if option.get("right")) == text
+        for (item, _), text in zip(pairs, likeliest, strict=True)
+    ]
+    accuracies = {
+        part: value for (metric, part, *_), (value, *_) in scores(theirs).items() if metric == "accuracy"
+    }
+    assert n == len(pairs)
+    assert sum(accuracies.values()) / 2 == pytest.approx(sum(right) / n)
+    assert 0.5 < sum(right) / n < 1
+
+
 def calls(kind: str, way: Way, prompts: Iterable[str]) -> Iterator[Row]:
     """The calls in which a server answers as in a run, as a script would log them."""
     for prompt in prompts:
@@ -211,8 +229,8 @@ def calls(kind: str, way: Way, prompts: Iterable[str]) -> Iterator[Row]:
 
 @pytest.mark.parametrize(
     ("kind", "way"),
-    [("vllm", Prefill()), ("sglang", Prefill()), ("old", Schema(scored=True, nested=False)), ("faulty", Prefill())],
-    ids=["vllm", "sglang", "old", "faulty"],
+    [("vllm", Prefill()), ("old", Schema(scored=True, nested=False)), ("faulty", Prefill())],
+    ids=["vllm", "old", "faulty"],
 )  # fmt: skip
 def test_our_own_calls_in_a_log(project: Project, stub: StubServer, kind: str, way: Way) -> None:
     """A begun reply or JSON, whole or faulty: every answer is what the run itself has read, and so is the rest."""

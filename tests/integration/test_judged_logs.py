@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -234,6 +235,22 @@ def test_what_the_log_lacks_is_missing(project: Project) -> None:
     assert "the log lacks 40 of the 120 questions of the checklist" in shown[40]
 
 
+def test_scores_that_are_no_numbers_are_unparsed_answers(folder: Path) -> None:
+    """Counted with the others, as an answer that cannot be read; the likeliest of the other options is not one."""
+    rows = list(samples(answered(folder, BIASED.partition("&")[0]), scored=True))
+    for row in rows[:6]:
+        row["resps"][1][0][0] = "nan"
+    (folder / "samples.jsonl").write_text(files.lines(*rows), encoding="utf-8")
+    counted = report(
+        folder, "replay:samples.jsonl", "nan", gate=["unparsed_rate <= 0.5", "error_rate <= 0.5"]
+    )
+    lost = Counter(dict.fromkeys(("unparsed_rate", "error_rate"), 0))
+    for gate in counted["gates"]:
+        lost[gate["subject"].partition("[")[0]] += round(gate["value"] * gate["n"])
+    assert lost == {"unparsed_rate": 6, "error_rate": 0}
+    assert sum(row.get("reason") == "empty" for row in responses(folder, "nan")) == 6
+
+
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
@@ -345,7 +362,9 @@ def test_a_checklist_from_a_log_without_categories(folder: Path, capsys: pytest.
     capsys.readouterr()
     assert main(["import", "log", "samples.jsonl"]) == 0
     names = "bbq, esbbq, cabbq, kobbq, mbbq-en, mbbq-es, mbbq-nl, mbbq-tr, cbbq, discrim-eval"
-    no_bias = "no bias gate judges 119 questions: the log has the columns of no benchmark that can be imported"
+    no_bias = (
+        "no bias gate judges 119 questions: the log has the columns of no benchmark that can be imported"
+    )
     assert capsys.readouterr().out.splitlines() == [
         f"{no_bias} ({names})",
         "1 question left out: without a right answer, or with options that are empty, equal or too many",
@@ -393,14 +412,23 @@ def test_a_checklist_from_a_table_with_other_columns(
 
 def test_esbbq_of_lm_evaluation_harness(project: Project) -> None:
     """The scores are those that the tool computed itself, and logged with every sample."""
-    log = project.write("samples.jsonl", (DATA / "logs" / "samples_own_esbbq.jsonl").read_text(encoding="utf-8"))
+    log = project.write(
+        "samples.jsonl", (DATA / "logs" / "samples_own_esbbq.jsonl").read_text(encoding="utf-8")
+    )
     project.pytester.chdir()
     assert main(["import", "log", log.name, "-o", "made.yaml"]) == 0
-    project.run_pytest(f"--factorfair-model=replay:{log.name}", "--factorfair-checklist=made.yaml", "-p", "no:xdist")
-    sums = dict.fromkeys(("acc_ambig", "acc_disambig", "bias_score_ambig", "bias_score_disambig"), (0,))
+    project.run_pytest(
+        f"--factorfair-model=replay:{log.name}", "--factorfair-checklist=made.yaml", "-p", "no:xdist"
+    )
+    sums: dict[str, tuple[int, ...]] = dict.fromkeys(
+        ("acc_ambig", "acc_disambig", "bias_score_ambig", "bias_score_disambig"), (0,)
+    )
     for line in log.read_text(encoding="utf-8").splitlines():
         sample = json.loads(line)
-        sums = {name: tuple(map(sum, zip_longest(total, sample[name], fillvalue=0))) for name, total in sums.items()}
+        sums = {
+            name: tuple(map(sum, zip_longest(total, sample[name], fillvalue=0)))
+            for name, total in sums.items()
+        }
     ambiguous, pro, anti = sums["bias_score_ambig"]
     stereotyped, others, right_stereotyped, right_others = sums["bias_score_disambig"]
     expected = {
@@ -409,7 +437,9 @@ def test_esbbq_of_lm_evaluation_harness(project: Project) -> None:
         ("bias_ambiguous", "ambiguous"): (pro - anti) / ambiguous,
         ("bias_accuracy", "disambiguated"): right_stereotyped / stereotyped - right_others / others,
     }
-    values = {(row["metric"], row["part"]): row["value"] for row in project.report()["scores"] if not row["context"]}
+    values = {
+        (row["metric"], row["part"]): row["value"] for row in project.report()["scores"] if not row["context"]
+    }
     assert {key: values[key] for key in expected} == pytest.approx(expected)
     assert expected["bias_ambiguous", "ambiguous"] > 0
     lines = (project.report_path.parent / "responses.jsonl").read_text(encoding="utf-8").splitlines()

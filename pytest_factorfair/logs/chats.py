@@ -188,8 +188,17 @@ def _answered(response: object, where: str) -> LoggedReply:
         return LoggedReply("", plain(response, where), where)
     if not isinstance(response, Mapping):
         raise InputError(f"{where}: it has no response")
+    return _replied(response, where)
+
+
+def _replied(response: Fields, where: str) -> LoggedReply:
+    """The reply in a service's response.
+
+    Raises:
+        InputError: it is a picture, or of an unknown form.
+    """
     if response.get("type") == "succeeded" and isinstance(response.get("message"), Mapping):
-        response = response["message"]
+        return _message(response["message"], where)
     if isinstance(response.get("choices"), list):
         return _completion(response, where)
     if response.get("role") == "assistant" or response.get("type") == "message":

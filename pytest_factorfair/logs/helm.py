@@ -259,7 +259,7 @@ def _bbq(question: str, tags: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
     described = [[tag for tag in tags[text] if tag != CORRECT] for text in texts]
     if len(texts) != len(_ROLES) or any(other != described[0] for other in described):
         return {}
-    polarity, condition, _, *letters = [*described[0], *[None] * 3]
+    polarity, condition, _, *letters = (*described[0], "", "", "")
     roles = {letter: role for letter, role in zip(letters, _ROLES, strict=False) if letter}
     if polarity not in _POLARITIES or condition not in _CONDITIONS or {*roles} != {*"ABC"}:
         return {}

@@ -189,17 +189,14 @@ def _of_sample(
     if error:
         yield reply
         return
+    further = replace(reply, tokens_in=None, tokens_out=None, tokens_reasoning=None)
     for number, choice in enumerate(output.choices):
-        first: dict[str, Any] = (
-            {} if number == 0 else {"tokens_in": None, "tokens_out": None, "tokens_reasoning": None}
-        )
         yield replace(
-            reply,
+            reply if number == 0 else further,
             text=text_of(_content(choice), where),
             where=where if len(output.choices) == 1 else f"{where}, choice {number + 1}",
             finish=finish_of(choice.stop_reason),
             tokens=_tokens(choice),
-            **first,
         ).begun(asked.begun)
 
 
@@ -207,13 +204,11 @@ def _error(sample: EvalSample) -> str | None:
     """Why a sample has no reply, or one that does not count."""
     if sample.invalidation:
         return "invalidated"
-    if sample.error or sample.output.error:
-        return sample.error.message if sample.error else sample.output.error
-    if sample.output.choices:
-        return None
-    return (
-        f"stopped at its limit of {sample.limit.type}: {sample.limit.limit:g}" if sample.limit else "no reply"
-    )
+    error: str | None = sample.error.message if sample.error else sample.output.error
+    if error or sample.output.choices:
+        return error
+    limit = sample.limit
+    return f"stopped at its limit of {limit.type}: {limit.limit:g}" if limit else "no reply"
 
 
 def _content(choice: ChatCompletionChoice) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -234,6 +235,22 @@ def test_what_the_log_lacks_is_missing(project: Project) -> None:
     assert "the log lacks 40 of the 120 questions of the checklist" in shown[40]
 
 
+def test_scores_that_are_no_numbers_are_unparsed_answers(folder: Path) -> None:
+    """Counted with the others, as an answer that cannot be read; the likeliest of the other options is not one."""
+    rows = list(samples(answered(folder, BIASED.partition("&")[0]), scored=True))
+    for row in rows[:6]:
+        row["resps"][1][0][0] = "nan"
+    (folder / "samples.jsonl").write_text(files.lines(*rows), encoding="utf-8")
+    counted = report(
+        folder, "replay:samples.jsonl", "nan", gate=["unparsed_rate <= 0.5", "error_rate <= 0.5"]
+    )
+    lost = Counter(dict.fromkeys(("unparsed_rate", "error_rate"), 0))
+    for gate in counted["gates"]:
+        lost[gate["subject"].partition("[")[0]] += round(gate["value"] * gate["n"])
+    assert lost == {"unparsed_rate": 6, "error_rate": 0}
+    assert sum(row.get("reason") == "empty" for row in responses(folder, "nan")) == 6
+
+
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
@@ -403,7 +420,9 @@ def test_esbbq_of_lm_evaluation_harness(project: Project) -> None:
     project.run_pytest(
         f"--factorfair-model=replay:{log.name}", "--factorfair-checklist=made.yaml", "-p", "no:xdist"
     )
-    sums = dict.fromkeys(("acc_ambig", "acc_disambig", "bias_score_ambig", "bias_score_disambig"), (0,))
+    sums: dict[str, tuple[int, ...]] = dict.fromkeys(
+        ("acc_ambig", "acc_disambig", "bias_score_ambig", "bias_score_disambig"), (0,)
+    )
     for line in log.read_text(encoding="utf-8").splitlines():
         sample = json.loads(line)
         sums = {

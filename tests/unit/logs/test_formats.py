@@ -637,7 +637,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: str) -> None:
     assert peak < 2 * 2**20
 
 
-GEMINI = {
+GEMINI: dict[str, Any] = {
     "candidates": [{"content": {"parts": [{"text": "Hm.", "thought": True}, {"text": "A"}], "role": "model"}, "finishReason": "MAX_TOKENS"}],
     "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 1, "thoughtsTokenCount": 7, "totalTokenCount": 13},
     "modelVersion": "gemini-x",

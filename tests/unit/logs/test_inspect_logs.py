@@ -143,7 +143,8 @@ def test_batches_of_samples_are_bounded_by_their_size(
 
     def counting(path: str, ids: list[tuple[str, int]], **options: Any) -> list[EvalSample]:
         sizes.append(len(ids))
-        return read(path, ids, **options)
+        samples: list[EvalSample] = read(path, ids, **options)
+        return samples
 
     monkeypatch.setattr(inspect_ai.log, "read_eval_log_samples_by_id", counting)
     monkeypatch.setattr(inspect_logs, "AT_ONCE", 100_000)

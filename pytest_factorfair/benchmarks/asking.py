@@ -111,7 +111,8 @@ class ImportRequest:
     """A user's copy of published files, and the checklist to make of them.
 
     The checklist is called ``name``; the names of its own files begin with ``stem``. ``any_version`` accepts
-    other versions of the published files, ``partial`` a folder that lacks some of them.
+    other versions of the published files, ``partial`` a folder that lacks some of them. A log is read with
+    the ``arguments`` with which a run would read it, such as the names of columns.
     """
 
     path: Path
@@ -119,6 +120,7 @@ class ImportRequest:
     stem: str
     any_version: bool = False
     partial: bool = False
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
     def within(self, folder: str) -> Path:
         """The path, or the folder of the published files if the path is the root of their repository."""

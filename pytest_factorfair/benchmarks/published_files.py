@@ -13,7 +13,7 @@ import io
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
@@ -74,8 +74,7 @@ class Copy:
             ChecklistError: the file is invalid, or a row lacks a key.
         """
         for row in self._rows():
-            missing = [key.partition("|")[0] for key in needed if row[key] in (None, "")]
-            if missing:
+            if missing := row.missing(needed):
                 raise row.error(f"lacks {', '.join(missing)}; this is another version of the file")
             if None in row.values:
                 raise row.error("has more fields than the first line of the file")
@@ -119,6 +118,10 @@ class Row:
     def __getitem__(self, key: str) -> Any:
         values = (_value(self.values, name) for name in key.split("|"))
         return next((value for value in values if value is not None), None)
+
+    def missing(self, keys: Iterable[str]) -> list[str]:
+        """Those of the keys that it lacks."""
+        return [key.partition("|")[0] for key in keys if self[key] in (None, "")]
 
     def error(self, problem: str) -> ChecklistError:
         """An error that names file and place."""

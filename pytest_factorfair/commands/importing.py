@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.benchmarks.asking import ImportRequest
 from pytest_factorfair.checklist.locate import shipped
-from pytest_factorfair.commands.common import Commands, read_hooks, say, write
+from pytest_factorfair.commands.common import (
+    Commands,
+    add_model_arguments,
+    model_arguments,
+    read_hooks,
+    say,
+    write,
+)
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -38,6 +45,7 @@ def add(commands: Commands) -> None:
         "--any-version", action="store_true", help="also read files that differ from the published version"
     )
     parser.add_argument("--partial", action="store_true", help="also read a folder that lacks some files")
+    add_model_arguments(parser)
     parser.set_defaults(run=run)
 
 
@@ -65,7 +73,16 @@ def run(arguments: argparse.Namespace) -> None:
         )
     if name in shipped():
         raise InputError(f"--output: '{name}' is a shipped checklist; choose another name, such as own.yaml")
-    request = ImportRequest(Path(arguments.path), name, output.stem, arguments.any_version, arguments.partial)
+    if arguments.model_arg and arguments.format != LOG:
+        raise InputError(f"--model-arg: only a log has arguments, and {arguments.format} is a benchmark")
+    request = ImportRequest(
+        Path(arguments.path),
+        name,
+        output.stem,
+        arguments.any_version,
+        arguments.partial,
+        model_arguments(arguments),
+    )
     imported = importer_by_format[arguments.format](request)
     try:
         contents = {file: content.encode() for file, content in imported.files.items()}
@@ -76,7 +93,11 @@ def run(arguments: argparse.Namespace) -> None:
     for file, content in contents.items():
         say(f"wrote {write(output.parent / file, content)}")
     if arguments.format == LOG:
-        asking = [f"--factorfair-model=replay:{arguments.path}", f"--factorfair-checklist={output}"]
+        asking = [
+            f"--factorfair-model=replay:{arguments.path}",
+            *(f"--factorfair-model-arg={argument}" for argument in arguments.model_arg),
+            f"--factorfair-checklist={output}",
+        ]
         gates = ["--factorfair-gate=default"] * imported.gated
         say(f"to {'judge' if gates else 'report on'} the log: {shlex.join(['pytest', *asking, *gates])}")
 

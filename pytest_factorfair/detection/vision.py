@@ -22,7 +22,17 @@ from pytest_factorfair import models
 from pytest_factorfair.detection.groups import VOTES, majority
 from pytest_factorfair.detection.protocol import Detector, decoded
 from pytest_factorfair.detection.registry import DetectorSpec
-from pytest_factorfair.domain import UNCLEAR, Attribute, Detection, Exchange, Face, Option, Query, excerpt
+from pytest_factorfair.domain import (
+    UNCLEAR,
+    WITHHELD,
+    Attribute,
+    Detection,
+    Exchange,
+    Face,
+    Option,
+    Query,
+    excerpt,
+)
 from pytest_factorfair.errors import DetectorError, InputError, MissingExtraError
 from pytest_factorfair.models import Model, prices
 from pytest_factorfair.models.openai_people import SEEN, words
@@ -182,7 +192,7 @@ def _seen(exchange: Exchange) -> tuple[str, tuple[dict[str, str], ...]]:
     response = exchange.response
     if response is None:
         return f"the detector could not be asked: {exchange.error}", ()
-    if response.finish in ("refusal", "filtered"):
+    if response.finish in WITHHELD:
         return "the detector refused to look", ()
     if response.finish == "length":
         return "the detector's reply is cut off", ()

@@ -48,6 +48,7 @@ from pytest_factorfair.domain.checklist import ENGLISH, Attribute, Checklist, La
 from pytest_factorfair.domain.exchange import (
     BEGUN,
     GRACE,
+    WITHHELD,
     AnswerMode,
     Detection,
     Exchange,
@@ -138,6 +139,7 @@ __all__ = [
     "UNCLEAR",
     "UNLOGGED",
     "UNSPECIFIED",
+    "WITHHELD",
     "AccountEntry",
     "Allowance",
     "Answer",

@@ -11,6 +11,9 @@ from pytest_factorfair.domain.text import dollars
 
 Finish = Literal["stop", "length", "filtered", "refusal"]
 
+WITHHELD: frozenset[Finish] = frozenset({"filtered", "refusal"})
+"""How responses end that contain no answer, whatever their text."""
+
 AnswerMode = Literal["text", "json", "probabilities"]
 """Answer modes of language models: text, a letter as JSON, or the probability of each letter."""
 

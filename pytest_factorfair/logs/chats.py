@@ -2,7 +2,7 @@
 
 A line has a request with ``messages`` and a response with ``choices``, in itself or under the usual names; or
 messages of which the last is the reply. A line of results has only the response: its request is the line of
-another file with the same ``custom_id``.
+another file with the same ``custom_id``. Gemini's lines have ``contents``, ``candidates`` and ``key``.
 """
 
 from __future__ import annotations
@@ -19,21 +19,31 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.items import item_in
 from pytest_factorfair.logs.log import Log, LoggedReply
 from pytest_factorfair.logs.messages import (
-    Conversation,
     conversation,
-    openai_logprobs,
     plain,
     settings_in,
     text_of,
 )
 from pytest_factorfair.logs.reading import Entry, Source, lines, opened, sha256
+from pytest_factorfair.models.logprobs import reasoned, tokens_in
 from pytest_factorfair.models.openai_chat import finish_of, response_of
 from pytest_factorfair.models.openai_errors import MalformedReplyError, complaint_in
 from pytest_factorfair.models.openai_format import tokens
 from pytest_factorfair.redaction import fit
 
+_SENT = ("body", "params", "request")
+"""Where a line of a batch has its request."""
+
 _REQUESTS = ("request", "input", "body", "params")
 _RESPONSES = ("response", "output", "completion", "body", "result")
+
+_SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
+"""The system's message beside others: of Anthropic, of OpenAI's Responses, of Gemini."""
+
+_GENERATION = ("generationConfig", "generation_config")
+"""Where requests to Gemini have their settings."""
+
+_ROLES = {"model": "assistant", "user": "user"}
 
 Fields = Mapping[str, Any]
 
@@ -45,7 +55,13 @@ def is_chat(first: Fields) -> bool:
 
 def is_result(first: Fields) -> bool:
     """Whether an object is a line of a batch."""
-    return "custom_id" in first
+    is_of_gemini = "key" in first and bool(first.keys() & {"response", "error"}) and not is_chat(first)
+    return "custom_id" in first or is_of_gemini
+
+
+def _id_of(fields: Fields) -> str:
+    """The id of a line of a batch: OpenAI's and Anthropic's ``custom_id``, or Gemini's ``key``."""
+    return str(fields.get("custom_id", fields.get("key")))
 
 
 def open_chats(source: Source) -> Log:
@@ -83,7 +99,9 @@ def _request(fields: Fields) -> Fields | None:
     nested = [fields.get(name) for name in _REQUESTS]
     deeper = [part.get("body") for part in nested if isinstance(part, Mapping)]
     for part in (fields, *nested, *deeper):
-        if isinstance(part, Mapping) and isinstance(part.get("messages"), list):
+        if isinstance(part, Mapping) and (
+            isinstance(part.get("messages"), list) or isinstance(part.get("contents"), list)
+        ):
             return part
     return None
 
@@ -96,18 +114,20 @@ def _response(fields: Fields) -> object:
     part = next((fields[name] for name in _RESPONSES if fields.get(name) is not None), None)
     if isinstance(part, Mapping) and isinstance(part.get("body"), Mapping):
         return part["body"]
+    if not part and isinstance(fields.get("status"), str):  # of Vertex AI
+        return {"error": fields["status"] or "no response"}
     return fields if part is None and fields.get("error") else part
 
 
 def _by_choice(response: object) -> list[object]:
     """The response; one per choice if ``n`` were asked for, of which the first has the tokens of all."""
-    choices = response.get("choices") if isinstance(response, Mapping) else None
-    if not isinstance(response, Mapping) or not isinstance(choices, list) or len(choices) <= 1:
-        return [response]
-    first, *others = choices
-    return [{**response, "choices": [first]}] + [
-        {**response, "choices": [choice], "usage": None} for choice in others
-    ]
+    if isinstance(response, Mapping):
+        for name in ("choices", "candidates"):
+            choices = response.get(name)
+            if isinstance(choices, list) and len(choices) > 1:
+                without = {**response, "usage": None, "usageMetadata": None}
+                return [{**(response if at == 0 else without), name: [one]} for at, one in enumerate(choices)]
+    return [response]
 
 
 def _reply(where: str, request: Fields, response: object, fields: Fields) -> LoggedReply:
@@ -116,30 +136,44 @@ def _reply(where: str, request: Fields, response: object, fields: Fields) -> Log
     Raises:
         InputError: there is none, or one of the messages contains a picture.
     """
-    messages = request["messages"] if "messages" in request else _inputs(request)
+    messages = _messages(request)
     if response is None and isinstance(messages, list) and messages:
         *messages, last = messages
         if not isinstance(last, Mapping) or last.get("role") != "assistant":
             raise InputError(f"{where}: it has no response, and its last message is not the assistant's")
         response = last
     asked = conversation(messages, where)
-    system = request.get("system") or request.get(
-        "instructions"
-    )  # Anthropic's, and that of OpenAI's Responses
+    system = next(filter(None, map(request.get, _SYSTEM)), None)
     if system:
-        asked = Conversation(asked.prompt, text_of(system, where))
-    answered = _answered(response, where)
+        asked = asked._replace(system=text_of(_parts(system), where))
+    answered = _answered(response, where).begun(asked.begun)
     return replace(
         answered,
         prompt=asked.prompt,
         model=str(request.get("model") or fields.get("model") or answered.answered_by),
-        settings={**settings_in(fields, request), **asked.settings},
-        item=item_in(fields, fields.get("custom_id", fields.get("id", where))),
+        settings={**settings_in(fields, request, *map(request.get, _GENERATION)), **asked.settings},
+        item=item_in(fields, fields.get("custom_id", fields.get("key", fields.get("id", where)))),
     )
 
 
-def _inputs(request: Fields) -> list[Any]:
-    """The messages of a request to OpenAI's Responses, or of a completion without chat."""
+def _parts(content: object) -> object:
+    """The parts of a content of Gemini, without its thoughts; other contents as they are."""
+    if not isinstance(content, Mapping) or not isinstance(content.get("parts"), list):
+        return content
+    return [part for part in content["parts"] if not (isinstance(part, Mapping) and part.get("thought"))]
+
+
+def _messages(request: Fields) -> object:
+    """The messages of a request to a chat, Gemini, OpenAI's Responses, or a completion without chat."""
+    if "messages" in request:
+        return request["messages"]
+    if isinstance(request.get("contents"), list):
+        return [
+            {"role": _ROLES.get(str(content.get("role")), "user"), "content": _parts(content)}
+            if isinstance(content, Mapping)
+            else content
+            for content in request["contents"]
+        ]
     given = request.get("input", request.get("prompt"))
     return [{"role": "user", "content": given}] if isinstance(given, str) else given or []
 
@@ -154,14 +188,34 @@ def _answered(response: object, where: str) -> LoggedReply:
         return LoggedReply("", plain(response, where), where)
     if not isinstance(response, Mapping):
         raise InputError(f"{where}: it has no response")
+    return _replied(response, where)
+
+
+def _replied(response: Fields, where: str) -> LoggedReply:
+    """The reply in a service's response.
+
+    Raises:
+        InputError: it is a picture, or of an unknown form.
+    """
+    if response.get("type") == "succeeded" and isinstance(response.get("message"), Mapping):
+        return _message(response["message"], where)
     if isinstance(response.get("choices"), list):
         return _completion(response, where)
     if response.get("role") == "assistant" or response.get("type") == "message":
         return _message(response, where)
     if isinstance(response.get("output"), list):
         return _output(response, where)
-    if response.get("type") == "succeeded" and isinstance(response.get("message"), Mapping):
-        return _message(response["message"], where)
+    if isinstance(response.get("candidates"), list) or isinstance(response.get("promptFeedback"), Mapping):
+        return _candidate(response, where)
+    return _failure(response, where)
+
+
+def _failure(response: Fields, where: str) -> LoggedReply:
+    """The error in a response without a reply.
+
+    Raises:
+        InputError: it is a picture, or of an unknown form.
+    """
     if isinstance(response.get("data"), list):
         raise InputError(f"{where}: its response is a picture or an embedding; only text is judged")
     error = response.get("error") or response.get("type")
@@ -181,7 +235,8 @@ def _completion(response: Fields, where: str) -> LoggedReply:
         read = response_of(response, model="")
     except MalformedReplyError as error:
         return LoggedReply("", "", where, error=str(error))
-    return replace(_of(read, where), logprobs=openai_logprobs(choice) if isinstance(choice, Mapping) else {})
+    logprobs = response["choices"][0].get("logprobs")
+    return replace(_of(read, where), tokens=() if reasoned(response) else tokens_in(logprobs))
 
 
 def _of(response: Response, where: str) -> LoggedReply:
@@ -218,9 +273,31 @@ def _output(response: Fields, where: str) -> LoggedReply:
         part for part in response["output"] if isinstance(part, Mapping) and part.get("type") == "message"
     ]
     text = "".join(text_of(part.get("content"), where) for part in said)
+    parts = [part for message in said for part in message.get("content") or () if isinstance(part, Mapping)]
+    logprobs = tuple(token for part in parts for token in tokens_in({"content": part.get("logprobs")}))
     incomplete = response.get("incomplete_details")
     reason = incomplete.get("reason") if isinstance(incomplete, Mapping) else None
-    return _message({**response, "content": text, "stop_reason": reason}, where)
+    answered = _message({**response, "content": text, "stop_reason": reason}, where)
+    return replace(answered, tokens=logprobs)
+
+
+def _candidate(response: Fields, where: str) -> LoggedReply:
+    """The reply in a response of Gemini, which has none if its prompt was blocked."""
+    candidate = next(iter(response.get("candidates") or ()), None)
+    candidate = candidate if isinstance(candidate, Mapping) else {"finishReason": "SAFETY"}
+    usage = response.get("usageMetadata")
+    usage = usage if isinstance(usage, Mapping) else {}
+    thoughts, said = tokens(usage.get("thoughtsTokenCount")), tokens(usage.get("candidatesTokenCount"))
+    return LoggedReply(
+        "",
+        text_of(_parts(candidate.get("content")) or "", where),
+        where,
+        finish=finish_of(candidate.get("finishReason")),
+        tokens_in=tokens(usage.get("promptTokenCount")),
+        tokens_out=None if said is None else said + (thoughts or 0),
+        tokens_reasoning=thoughts,
+        answered_by=str(response.get("modelVersion") or ""),
+    )
 
 
 def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:
@@ -231,7 +308,7 @@ def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:
     """
     by_id: dict[str, Entry] = {}
     for entry in lines(requests):
-        request_id = str(entry.fields.get("custom_id"))
+        request_id = _id_of(entry.fields)
         if request_id in by_id:
             raise InputError(
                 f"{entry.where}: custom_id '{fit(request_id)}' is at {by_id[request_id].where}, too"
@@ -240,7 +317,7 @@ def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:
     answered: dict[str, str] = {}
     with opened(requests) as file:
         for entry in source.entries():
-            request_id = str(entry.fields.get("custom_id"))
+            request_id = _id_of(entry.fields)
             if request_id not in by_id:
                 raise InputError(f"{entry.where}: custom_id '{fit(request_id)}' is not in {requests}")
             if request_id in answered:
@@ -251,9 +328,11 @@ def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:
             answered[request_id] = entry.where
             file.seek(by_id[request_id].offset)
             sent = json.loads(file.readline())
-            request = sent.get("body", sent.get("params"))
+            request = next((sent[name] for name in _SENT if name in sent), None)
             if not isinstance(request, dict):
-                raise InputError(f"{by_id[request_id].where}: expected a request, with body or params")
+                raise InputError(
+                    f"{by_id[request_id].where}: expected a request, with body, params or request"
+                )
             for response in _by_choice(_response(entry.fields)):
                 yield _reply(entry.where, request, response, entry.fields)
 
@@ -264,7 +343,7 @@ def _requests_beside(source: Source) -> Path:
     Raises:
         InputError: there is none, or there are several.
     """
-    first_id = str(source.first.get("custom_id"))
+    first_id = _id_of(source.first)
     files = [
         path
         for path in sorted(source.path.parent.glob("*.jsonl"))
@@ -286,9 +365,9 @@ def _asks(path: Path, request_id: str) -> bool:
     """Whether a file of requests has the one with this id."""
     try:
         for entry in lines(path):
-            if not ("custom_id" in entry.fields and entry.fields.keys() & {"body", "params"}):
+            if not (entry.fields.keys() & {"custom_id", "key"} and entry.fields.keys() & {*_SENT}):
                 return False
-            if entry.fields["custom_id"] == request_id:
+            if _id_of(entry.fields) == request_id:
                 return True
     except InputError:
         pass

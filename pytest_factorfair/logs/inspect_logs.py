@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.logs.items import lettered, targets_of
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
-from pytest_factorfair.logs.messages import conversation, letter_logprobs, settings_in, text_of
-from pytest_factorfair.logs.reading import Source, elements, sha256
+from pytest_factorfair.logs.messages import conversation, settings_in, text_of
+from pytest_factorfair.logs.reading import Source, elements, is_compressed, sha256
+from pytest_factorfair.models.logprobs import Token, tokens_in
 from pytest_factorfair.models.openai_chat import finish_of
 from pytest_factorfair.redaction import fit
 
@@ -25,8 +27,14 @@ if TYPE_CHECKING:
 
 KEYS = frozenset({"version", "status", "eval"})
 
-AT_ONCE = 16
-"""Samples in memory; reading any number of them begins with the table of contents."""
+AT_ONCE = 16 * 2**20
+"""Bytes of the samples that are read at once; each time, the package first reads the table of contents."""
+
+_SAMPLE = re.compile(r"samples/(.+)_epoch_(\d+)\.json", re.DOTALL)
+"""A member of an archive with a sample: its id and epoch."""
+
+_OVERHEAD = 2**13
+"""Bytes of a small sample besides its content."""
 
 _UNUSED = {"events", "store", "attachments", "timelines", "error_retries"}
 """The fields of samples that are not read: an agent's can be large."""
@@ -41,6 +49,8 @@ def open_log(source: Source) -> Log:
     """
     path = source.path
     archived = source.shape == "archive"
+    if is_compressed(path):
+        raise InputError(f"{path}: a log of Inspect that is compressed (gzip) again: unpack it first")
     if archived:
         _check_archive(path)
     if find_spec("inspect_ai") is None:
@@ -84,9 +94,15 @@ def _check_archive(path: Path) -> None:
 def _replies(source: Source, header: EvalLog) -> Iterator[LoggedReply]:
     model = header.eval.model
     settings = settings_in(header.plan.config.model_dump(exclude_none=True))
+    where = ""
     for sample in _archived(source.path) if source.shape == "archive" else _written(source.path):
         where = f"{source.path}: sample {sample.id}, epoch {sample.epoch}"
-        yield _reply(sample, where, model, settings)
+        yield from _of_sample(sample, where, model, settings)
+    if not where:
+        raise InputError(
+            f"{source.path}: the log has no samples: it is a header alone, or Inspect ran with log_samples "
+            "off"
+        )
 
 
 def _archived(path: Path) -> Iterator[EvalSample]:
@@ -95,12 +111,23 @@ def _archived(path: Path) -> Iterator[EvalSample]:
     Raises:
         InputError: it is damaged.
     """
-    from inspect_ai.log import read_eval_log_sample_summaries, read_eval_log_samples_by_id
+    from inspect_ai.log import read_eval_log_samples_by_id
 
+    read = partial(read_eval_log_samples_by_id, str(path), format="eval", exclude_fields=_UNUSED)
+    ids: list[tuple[str | int, int]] = []
+    size = 0
+    with zipfile.ZipFile(path) as archive:
+        members = {member.filename: member.file_size for member in archive.infolist()}
     try:
-        summaries = iter(read_eval_log_sample_summaries(str(path), format="eval"))
-        while ids := [(summary.id, summary.epoch) for summary in islice(summaries, AT_ONCE)]:
-            yield from read_eval_log_samples_by_id(str(path), ids, format="eval", exclude_fields=_UNUSED)
+        for name, length in members.items():
+            if (sample := _SAMPLE.fullmatch(name)) is None:
+                continue
+            if size + length > AT_ONCE and ids:
+                yield from read(ids)
+                ids, size = [], 0
+            ids.append((sample[1], int(sample[2])))
+            size += length + _OVERHEAD
+        yield from read(ids)
     except (GeneratorExit, InputError):
         raise
     except Exception as error:  # noqa: BLE001 - as above
@@ -116,10 +143,9 @@ def _written(path: Path) -> Iterator[EvalSample]:
     from inspect_ai.log import EvalSample
     from pydantic import ValidationError
 
-    for entry in elements(path, "samples.item"):
-        fields = {name: value for name, value in entry.fields.items() if name not in _UNUSED}
+    for entry in elements(path, "samples.item", without=_UNUSED):
         try:
-            sample = EvalSample.model_validate(fields)
+            sample = EvalSample.model_validate(entry.fields)
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             raise InputError(
@@ -128,8 +154,10 @@ def _written(path: Path) -> Iterator[EvalSample]:
         yield sample
 
 
-def _reply(sample: EvalSample, where: str, model: str, settings: Mapping[str, Any]) -> LoggedReply:
-    """The last reply of a sample, after all other messages.
+def _of_sample(
+    sample: EvalSample, where: str, model: str, settings: Mapping[str, Any]
+) -> Iterator[LoggedReply]:
+    """The last reply of a sample, after all other messages: one per choice; the first has the tokens of all.
 
     Raises:
         InputError: a message contains a picture.
@@ -141,28 +169,46 @@ def _reply(sample: EvalSample, where: str, model: str, settings: Mapping[str, An
         messages = [{"role": "user", "content": sample.input}]
     asked = conversation(messages, where)
     output = sample.output
-    error = sample.error.message if sample.error else output.error
-    choice = output.choices[0] if output.choices else None
-    if choice is None:
-        error = error or "no reply"
     usage = output.usage
     cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0) if usage else 0
-    return LoggedReply(
+    error = _error(sample)
+    reply = LoggedReply(
         asked.prompt,
-        "" if choice is None else text_of(_content(choice), where),
+        "",
         where,
-        finish=finish_of(choice.stop_reason if choice else None),
         tokens_in=usage.input_tokens + cached if usage else None,
         tokens_out=usage.output_tokens if usage else None,
         tokens_reasoning=usage.reasoning_tokens if usage else None,
         seconds=output.time,
-        logprobs=_logprobs(choice) if choice else {},
         model=model,
         answered_by=output.model,
         settings={**settings, **asked.settings},
         error=fit(error) if error else "",
         item=_item(sample),
     )
+    if error:
+        yield reply
+        return
+    further = replace(reply, tokens_in=None, tokens_out=None, tokens_reasoning=None)
+    for number, choice in enumerate(output.choices):
+        yield replace(
+            reply if number == 0 else further,
+            text=text_of(_content(choice), where),
+            where=where if len(output.choices) == 1 else f"{where}, choice {number + 1}",
+            finish=finish_of(choice.stop_reason),
+            tokens=_tokens(choice),
+        ).begun(asked.begun)
+
+
+def _error(sample: EvalSample) -> str | None:
+    """Why a sample has no reply, or one that does not count."""
+    if sample.invalidation:
+        return "invalidated"
+    error: str | None = sample.error.message if sample.error else sample.output.error
+    if error or sample.output.choices:
+        return error
+    limit = sample.limit
+    return f"stopped at its limit of {limit.type}: {limit.limit:g}" if limit else "no reply"
 
 
 def _content(choice: ChatCompletionChoice) -> object:
@@ -171,12 +217,14 @@ def _content(choice: ChatCompletionChoice) -> object:
     return content if isinstance(content, str) else [part.model_dump() for part in content]
 
 
-def _logprobs(choice: ChatCompletionChoice) -> dict[str, float]:
-    tokens = choice.logprobs.content if choice.logprobs else ()
-    return letter_logprobs(
-        (token.token, token.logprob, {other.token: other.logprob for other in token.top_logprobs or ()})
-        for token in tokens
-    )
+def _tokens(choice: ChatCompletionChoice) -> tuple[Token, ...]:
+    """The tokens of a reply with log probabilities; without those of an answer that was reasoned about."""
+    content = choice.message.content
+    if choice.logprobs is None or any(
+        part.type == "reasoning" for part in content if not isinstance(part, str)
+    ):
+        return ()
+    return tokens_in(choice.logprobs.model_dump())
 
 
 def _item(sample: EvalSample) -> LoggedItem | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from pytest_factorfair.domain import utf8
+from pytest_factorfair.domain import letter_of, utf8
 from pytest_factorfair.logs.log import LoggedItem
 
 _CONTEXTS = ("context", "passage")
@@ -16,6 +17,13 @@ _TARGETS = ("label", "answer_label", "target", "answer")
 def lettered(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The options with their letters; only as many as there are letters."""
     return tuple(zip(ascii_uppercase, map(utf8, texts), strict=False))
+
+
+def likeliest(scores: Sequence[float]) -> int | None:
+    """The first option with the highest score; None if a score is NaN, or none is finite."""
+    if any(map(math.isnan, scores)) or not math.isfinite(max(scores)):
+        return None
+    return max(range(len(scores)), key=scores.__getitem__)
 
 
 def item_in(
@@ -31,7 +39,7 @@ def item_in(
     default what the document says: its index, its letter or its text.
     """
     texts = _options(document) if options is None else options
-    question = document.get("question")
+    question = document.get("question", document.get("filled_template"))
     if not isinstance(question, str) or len(texts) < 2:  # noqa: PLR2004 - a choice needs two
         return None
     context = next((document[name] for name in _CONTEXTS if isinstance(document.get(name), str)), "")
@@ -56,7 +64,10 @@ def targets_of(target: object, options: Sequence[tuple[str, str]]) -> tuple[str,
 
 
 def _options(document: Mapping[str, Any]) -> list[str]:
-    """The texts of the options: a list, a mapping of lists with ``text``, or BBQ's ``ans0`` and so on."""
+    """The texts of the options: a list, a mapping of lists with ``text``, or BBQ's ``ans0`` and so on.
+
+    A ``filled_template`` of discrim-eval asks for yes or no.
+    """
     for name in ("choices", "options"):
         listed = document.get(name)
         listed = listed.get("text") if isinstance(listed, Mapping) else listed
@@ -68,4 +79,15 @@ def _options(document: Mapping[str, Any]) -> list[str]:
         if not isinstance(text, str):
             break
         texts.append(text)
-    return texts
+    return texts or ["yes", "no"] * ("filled_template" in document)
+
+
+def are_labels(texts: Sequence[str]) -> bool:
+    """Whether these are not options but their letters or numbers, such as ``A``, ``B`` and ``C``."""
+    labels = {letter_of(text).upper() for text in texts}
+    return labels in ({*ascii_uppercase[: len(texts)]}, {str(number + 1) for number in range(len(texts))})
+
+
+def normalized(text: str) -> str:
+    """The text in lower case, with single spaces."""
+    return " ".join(text.casefold().split())

@@ -6,7 +6,6 @@ The file of results beside them, with the same time, has the model and its setti
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.logs.items import item_in
+from pytest_factorfair.logs.items import are_labels, item_in, likeliest
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
 from pytest_factorfair.logs.messages import Conversation, asked_in, plain, settings_in
 from pytest_factorfair.logs.reading import Entry, Source, opened, sha256
@@ -48,14 +47,23 @@ def open_samples(source: Source) -> Log:
     )
 
 
+_NAME = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)")
+
+
+def task_of(path: Path) -> str | None:
+    """The task whose samples a file has, by its name; None if it has another name."""
+    name = _NAME.fullmatch(path.stem)
+    return name["task"] if name else None
+
+
 def _results(samples: Path) -> tuple[Path | None, Mapping[str, Any]]:
     """The file of results of the same time, if it is there, and its content.
 
     Raises:
         InputError: it is damaged.
     """
-    time = re.search(r"_(\d{4}-\d\d-\d\dT[\d.:-]+)$", samples.stem)
-    path = samples.with_name(f"results_{time[1]}.json") if time else None
+    name = _NAME.fullmatch(samples.stem)
+    path = samples.with_name(f"results_{name['time']}.json") if name else None
     if path is None or not path.exists():
         return None, {}
     with opened(path) as file:
@@ -101,7 +109,7 @@ def _replies(
                     model=model,
                     settings=all_settings,
                     item=_item(entry),
-                )
+                ).begun(asked.begun)
 
 
 def _calls(entry: Entry) -> list[tuple[str, object]]:
@@ -135,6 +143,8 @@ def _scored(
 ) -> LoggedReply:
     """The reply to a question whose options were scored: the likeliest one, as the tool counts it.
 
+    It is empty, and so cannot be read, if a log likelihood is NaN, of which the tool would choose the first.
+
     Raises:
         InputError: it is no question with options, or a score is no number.
     """
@@ -145,21 +155,18 @@ def _scored(
     options = [str(continuation).strip() for _, continuation in calls]
     prompts = [context for context, _ in calls]
     item = _item(entry, scored=options, prompt=prompts[0])
-    if any(former != latter for former, latter in pairwise(prompts)) or item is None:
+    unknown = item is None and not are_labels(options)  # the prompt may have the options of labels
+    if any(former != latter for former, latter in pairwise(prompts)) or unknown:
         raise InputError(
             f"{entry.where}: it scores {len(options)} texts that are not the options of one question; "
             "only questions with options, and generated replies, can be judged"
         )
-    best = max(range(len(scores)), key=scores.__getitem__)
+    best = likeliest(scores)
     return LoggedReply(
         plain(prompts[0], entry.where),
-        options[best],
+        "" if best is None else options[best],
         entry.where,
-        logprobs={
-            letter: score
-            for (letter, _), score in zip(item.options, scores, strict=False)
-            if score > -math.inf
-        },
+        scores=dict(zip(options, scores, strict=True)),
         model=model,
         settings=settings,
         item=item,
@@ -174,8 +181,10 @@ def _item(entry: Entry, *, scored: list[str] | None = None, prompt: str = "") ->
     name = document.get("example_id", entry.fields["doc_id"])
     if scored is None:
         return item_in(document, name)
-    worded = isinstance(document.get("question"), str)
-    asked = document if worded else {**document, "question": prompt}
     target = entry.fields.get("target")
     index = int(target) if isinstance(target, str) and re.fullmatch(r"\d{1,3}", target) else target
+    if are_labels(scored):
+        return item_in(document, name, target=index)
+    worded = isinstance(document.get("question"), str)
+    asked = document if worded else {**document, "question": prompt}
     return item_in(asked, name, options=scored, target=index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from pytest_factorfair.domain import listed
 from pytest_factorfair.domain.exchange import Finish
 from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.models.logprobs import Token
 from pytest_factorfair.redaction import fit
 
 
@@ -38,10 +39,11 @@ class LoggedReply:
     ``prompt`` is the user's message; of a conversation with several, all messages but those of the system,
     each after its role. The system's message is among the ``settings``, with the temperature and whatever
     else the log says of the call. ``repeat`` counts the replies to equal prompts as the tool did (epochs),
-    from 0; None if the log does not. ``logprobs`` are the natural logarithms of the probabilities of the
-    letters or, of a multiple-choice item whose options were scored, of the options by their letters.
-    ``model`` is the model's name as it was asked for, and ``answered_by`` as its service gives it.
-    ``error`` is why there is no reply. ``where`` is its place in the log, for messages.
+    from 0; None if the log does not. ``tokens`` are those of the reply with the log probabilities of the
+    likeliest in the place of each; if options were scored instead, ``scores`` are their log likelihoods, by
+    their texts or letters. ``noise`` is a response's. ``model`` is the model's name as it was asked for, and
+    ``answered_by`` as its service gives it. ``error`` is why there is no reply. ``where`` is its place in the
+    log, for messages.
     """
 
     prompt: str
@@ -53,12 +55,21 @@ class LoggedReply:
     tokens_out: int | None = None
     tokens_reasoning: int | None = None
     seconds: float | None = None
-    logprobs: Mapping[str, float] = field(default_factory=dict)
+    tokens: Sequence[Token] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+    noise: float = 0.0
     model: str = ""
     answered_by: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     item: LoggedItem | None = None
+
+    def begun(self, beginning: str) -> LoggedReply:
+        """The reply with the ``beginning`` that the request gave it, unless it repeats that."""
+        if not beginning or self.error or self.text.startswith(beginning):
+            return self
+        tokens = ({"token": beginning}, *self.tokens)
+        return replace(self, text=f"{beginning}{self.text}", tokens=tokens)
 
 
 @dataclass(frozen=True, slots=True)

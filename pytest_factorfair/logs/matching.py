@@ -9,7 +9,7 @@ repeats, in the order of the log.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from string import ascii_uppercase
@@ -20,11 +20,20 @@ from pytest_factorfair.benchmarks.published_files import slug
 from pytest_factorfair.checklist.queries import Draft, numbered
 from pytest_factorfair.domain import Checklist, Language, Option, Query, Response, excerpt, listed, plural
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.logs.items import normalized
 from pytest_factorfair.logs.log import Log, LoggedReply
 from pytest_factorfair.reading.answers import read
 
 CaseName = tuple[str, str]
 """A checklist and the id of one of its cases."""
+
+Text = Callable[[LoggedReply, Sequence[Option]], str]
+"""The text of the response in a reply, given the options as the log shows them."""
+
+
+def _text(reply: LoggedReply, _options: Sequence[Option]) -> str:
+    return reply.text
+
 
 LONGEST = 60
 """Characters of a text of the log in a message."""
@@ -86,15 +95,22 @@ class Matching:
 
 
 def match(
-    log: Log, asked: Iterable[tuple[Checklist, Sequence[Query]]], *, path: object, seed: int
+    log: Log,
+    asked: Iterable[tuple[Checklist, Sequence[Query]]],
+    *,
+    path: object,
+    seed: int,
+    text: Text = _text,
 ) -> Matching:
     """Match a log to the queries of cases, reading it once from beginning to end.
+
+    What is kept of a reply is small: its ``text``, and what a response has besides.
 
     Raises:
         InputError: the log is damaged, no reply matches, one asks what two items ask or an item with other
             options, or replies that match were made with different settings.
     """
-    cases = _Cases(asked)
+    cases = _Cases(asked, text)
     logged = matched = spare = 0
     first: LoggedReply | None = None
     for reply in log.replies():
@@ -146,6 +162,7 @@ class _Slots:
 
     checklist: Checklist
     queries: Sequence[Query]
+    text: Text
     drafts: dict[int, Draft] = field(default_factory=dict)
     replies: dict[int, LoggedReply] = field(default_factory=dict)
 
@@ -156,7 +173,10 @@ class _Slots:
 
     def fill(self, position: int, reply: LoggedReply, draft: Draft | None = None) -> None:
         """Give a query its reply; what the reply answers stays with the query."""
-        self.replies[position] = replace(reply, prompt="", item=None, settings={})
+        text = self.text(reply, self.queries[position].options if draft is None else draft[1])
+        self.replies[position] = replace(
+            reply, text=text, prompt="", item=None, settings={}, tokens=(), scores={}
+        )
         if draft is not None:
             self.drafts[position] = draft
 
@@ -176,8 +196,8 @@ class _Slots:
 class _Cases:
     """The cases of a run by prompt, by its lines without the answer format, and by item."""
 
-    def __init__(self, asked: Iterable[tuple[Checklist, Sequence[Query]]]) -> None:
-        self._cases = [_Slots(checklist, queries) for checklist, queries in asked if queries]
+    def __init__(self, asked: Iterable[tuple[Checklist, Sequence[Query]]], text: Text) -> None:
+        self._cases = [_Slots(checklist, queries, text) for checklist, queries in asked if queries]
         # Queries with one prompt and repeat share a reply, as they share a key in the store.
         self._by_prompt: dict[str, dict[int, list[tuple[_Slots, int]]]] = {}
         self._by_lines: dict[tuple[str, ...], str] = {}
@@ -304,7 +324,7 @@ class _ItemIndex:
         self._lengths: dict[int, dict[str, set[int]]] = {}
 
     def add(self, case: str, question: str, slots: _Slots) -> None:
-        lines = tuple(filter(None, map(_plain, question.splitlines())))
+        lines = tuple(filter(None, map(normalized, question.splitlines())))
         longest = max(lines, key=len)
         beginning = longest[:KEY]
         self._lengths.setdefault(len(beginning), {}).setdefault(beginning, set()).add(len(longest))
@@ -316,8 +336,8 @@ class _ItemIndex:
         Raises:
             InputError: it asks what two items ask, or an item with other options.
         """
-        prompt, item = _plain(reply.prompt), reply.item
-        texts = [prompt] if item is None else [_plain(f"{item.context} {item.question}"), prompt]
+        prompt, item = normalized(reply.prompt), reply.item
+        texts = [prompt] if item is None else [normalized(f"{item.context} {item.question}"), prompt]
         for text in texts:
             candidates = self._last_asked(text)
             if candidates:
@@ -373,7 +393,7 @@ def _options_in(text: str, options: Sequence[Option]) -> list[tuple[str, str]]:
     by_start: dict[int, str] = {}
     spans: list[tuple[int, int]] = []
     for option in sorted(options, key=lambda option: -len(option.text)):
-        wording = _plain(option.text)
+        wording = normalized(option.text)
         end = len(text)
         while (start := text.rfind(wording, 0, end)) >= 0:
             stop = start + len(wording)
@@ -411,12 +431,12 @@ def _as_logged(
     Raises:
         ValueError: these are not the item's options.
     """
-    by_wording = {_plain(option.text): option for option in options}
+    by_wording = {normalized(option.text): option for option in options}
     unknown = next((option for option in options if option.unknown), None)
     wordings_by_letter: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
     for label, wording in logged:
-        option = by_wording.get(_plain(wording))
+        option = by_wording.get(normalized(wording))
         if option is None and unknown is not None and _means_unknown(wording, unknown.text, language):
             option = unknown
         if option is None:
@@ -451,11 +471,6 @@ def _means_unknown(wording: str, unknown: str, language: Language) -> bool:
     """Whether an option says, in other words than the item's, that nobody can know."""
     options = (Option("A", unknown, (unknown,), {}, unknown=True), Option("B", "\uffff", ("\uffff",), {}))
     return read(Response(wording), options, language=language).letter == "A"
-
-
-def _plain(text: str) -> str:
-    """The text in lower case, with single spaces."""
-    return " ".join(text.casefold().split())
 
 
 def _unix(prompt: str) -> str:

@@ -1,14 +1,13 @@
-"""What logs of chats have in common: messages, settings, reasons to stop, and the odds of letters."""
+"""What logs of chats have in common: messages and settings."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pytest_factorfair.domain import letter_of, utf8
+from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.redaction import conceal_keys, fit
 
@@ -21,9 +20,12 @@ _SETTINGS: Mapping[str, str] = {
         )
     },
     **dict.fromkeys(
-        ("max_completion_tokens", "max_output_tokens", "max_new_tokens", "max_gen_toks"), "max_tokens"
+        ("max_completion_tokens", "max_output_tokens", "max_new_tokens", "max_gen_toks", "maxOutputTokens"),
+        "max_tokens",
     ),
-    **dict.fromkeys(("until", "stop_sequences", "stop_seqs"), "stop"),
+    **dict.fromkeys(("until", "stop_sequences", "stop_seqs", "stopSequences"), "stop"),
+    "topP": "top_p",
+    "topK": "top_k",
 }  # fmt: skip
 """The settings that are taken from logs, by the names that tools give them.
 
@@ -36,10 +38,14 @@ _PICTURE = re.compile(r"\s*(?:!\[[^\]]*\]\()?data:image/")
 
 
 class Conversation(NamedTuple):
-    """The messages before a reply: the ``prompt``, as in a ``LoggedReply``, and what the ``system`` said."""
+    """The messages before a reply: the ``prompt``, as in a ``LoggedReply``, and what the ``system`` said.
+
+    ``begun`` is what the last message has begun to say in the assistant's place.
+    """
 
     prompt: str
     system: str
+    begun: str = ""
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -68,9 +74,10 @@ def conversation(messages: object, where: str) -> Conversation:
             system.append(text)
         else:
             others.append((message["role"], text))
+    begun = others.pop()[1] if len(others) > 1 and others[-1][0] == "assistant" else ""
     alone = len(others) == 1
     prompt = others[0][1] if alone else "\n\n".join(f"{role}: {text}" for role, text in others)
-    return Conversation(prompt, "\n\n".join(system))
+    return Conversation(prompt, "\n\n".join(system), begun)
 
 
 def text_of(content: object, where: str) -> str:
@@ -147,51 +154,3 @@ def _is_setting(value: object) -> bool:
     if isinstance(value, list):
         return bool(value) and all(isinstance(part, str) for part in value)
     return isinstance(value, str | int | float)
-
-
-def letter_logprobs(tokens: Iterable[tuple[str, float, Mapping[str, float]]]) -> dict[str, float]:
-    """The log probabilities of letters where a reply has its letter.
-
-    Of each token of the reply, ``tokens`` have the text, its log probability, and those of the likeliest
-    tokens in its place. Empty if no token is a letter, or several are.
-    """
-    lettered = [(token, logprob, others) for token, logprob, others in tokens if _is_letter(letter_of(token))]
-    if len(lettered) != 1:
-        return {}
-    ((token, logprob, others),) = lettered
-    return by_letter((letter_of(name), value) for name, value in {**others, token: logprob}.items())
-
-
-def by_letter(logprobs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Add up the probabilities of tokens with the same letter; others are left out."""
-    sums: dict[str, float] = {}
-    for letter, logprob in logprobs:
-        if _is_letter(letter) and logprob > -math.inf:
-            sums[letter] = math.exp(logprob) + sums.get(letter, 0.0)
-    return {letter: math.log(total) for letter, total in sums.items() if total > 0}
-
-
-def _is_letter(text: str) -> bool:
-    return len(text) == 1 and "A" <= text <= "Z"
-
-
-def openai_logprobs(choice: Mapping[str, Any]) -> dict[str, float]:
-    """The log probabilities of letters in a choice of a chat completion."""
-    logprobs = choice.get("logprobs")
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
-    tokens = []
-    for token in content if isinstance(content, list) else []:
-        if not _is_token(token):
-            return {}
-        listed = token.get("top_logprobs")
-        top = [other for other in listed if _is_token(other)] if isinstance(listed, list) else []
-        tokens.append((token["token"], token["logprob"], {other["token"]: other["logprob"] for other in top}))
-    return letter_logprobs(tokens)
-
-
-def _is_token(token: object) -> bool:
-    return (
-        isinstance(token, Mapping)
-        and isinstance(token.get("token"), str)
-        and isinstance(token.get("logprob"), int | float)
-    )

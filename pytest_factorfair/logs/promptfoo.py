@@ -1,17 +1,22 @@
-"""Results of promptfoo, as ``promptfoo eval --output`` writes them: JSON, or JSON lines."""
+"""Results of promptfoo, as ``promptfoo eval --output`` writes them: JSON, JSON lines, or CSV.
+
+CSV files have templates of prompts in place of prompts, which are filled in here.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.items import item_in
 from pytest_factorfair.logs.log import Log, LoggedReply
-from pytest_factorfair.logs.messages import asked_in, plain, settings_in
-from pytest_factorfair.logs.reading import Entry, Source, elements, sha256, value_at
+from pytest_factorfair.logs.messages import Conversation, asked_in, plain, settings_in
+from pytest_factorfair.logs.reading import Entry, Source, cells, elements, sha256, value_at
 from pytest_factorfair.models.openai_format import tokens
 from pytest_factorfair.redaction import fit
 
@@ -96,4 +101,105 @@ def _reply(entry: Entry, settings: Mapping[str, Mapping[str, Any]]) -> LoggedRep
         settings={**settings.get(model, {}), **asked.settings},
         error=error,
         item=item_in(variables, fields.get("testIdx")) if isinstance(variables, Mapping) else None,
+    ).begun(asked.begun)
+
+
+STATUS = "Status"
+COLUMNS = frozenset({STATUS, "Score", "Named Scores", "Grader Reason"})
+"""The columns that follow each column of outputs."""
+
+_VERDICTS = ("[PASS]", "[FAIL]", "[ERROR]")
+"""What cells with outputs begin with in versions before these columns."""
+
+_PROMPT = re.compile(
+    r"(?:\[(?P<provider>[^\]]*)\] )?(?:(?P<file>\S+\.\w+)(?::\w+)?(?:: |$))?(?P<text>.*)", re.DOTALL
+)
+"""The name of a column of outputs: the provider, and the prompt's label, by default its file and text."""
+
+_VARIABLE = re.compile(r"\{\{-?\s*(\w+)\s*-?\}\}")
+_TEMPLATE = re.compile(r"\{[{%#]")
+_FORMULA = re.compile(r"'(?=[\s\u200b-\u200d]*[=@+-])")
+"""The mark before what a spreadsheet would take for a formula."""
+
+
+def is_table(first: Mapping[str, Any]) -> bool:
+    """Whether the first row of a table is one of promptfoo's."""
+    return first.keys() >= COLUMNS or any(str(value).startswith(_VERDICTS) for value in first.values())
+
+
+def open_table(source: Source) -> Log:
+    """Open a table of results.
+
+    Raises:
+        InputError: it lacks the replies or the prompts.
+    """
+    path = source.path
+    if STATUS not in source.first:
+        raise _unusable(path, "this version of it mixes replies with the reasons of graders in its CSV files")
+    header = next(cells(path)).values
+    first, *further = (at - 1 for at, name in enumerate(header) if name == STATUS and at)
+    columns = [_Column.of(path, at, header) for at in (first, *further)]
+    variables = header[:first]
+    return Log("a table of promptfoo", {path.name: sha256(path)}, partial(_rows, path, variables, columns))
+
+
+def _unusable(path: Path, problem: str) -> InputError:
+    return InputError(
+        f"{path}: a table of promptfoo, but {problem}; export JSON, which has all prompts and replies: "
+        "promptfoo eval --output results.json, or promptfoo export eval EVAL_ID --output results.json"
     )
+
+
+class _Column(NamedTuple):
+    """A column of outputs: its index, the provider, and the template of the prompt."""
+
+    at: int
+    provider: str
+    template: str
+
+    @classmethod
+    def of(cls, path: Path, at: int, header: Sequence[str]) -> _Column:
+        """Read the name of a column.
+
+        Raises:
+            InputError: it does not have the whole prompt.
+        """
+        name = _PROMPT.fullmatch(header[at])
+        assert name is not None  # noqa: S101 - every part is optional
+        shown = f"column '{fit(header[at])}'"
+        if name["file"] and not name["file"].endswith(".txt"):
+            raise _unusable(path, f"{shown} has the name of a prompt's file and perhaps a part of its text")
+        variables = [*_VARIABLE.finditer(name["text"])]
+        if not variables or _TEMPLATE.search(_VARIABLE.sub("", name["text"])):
+            raise _unusable(path, f"{shown} is no template that names variables, such as {{{{question}}}}")
+        if unknown := [variable[1] for variable in variables if variable[1] not in header]:
+            raise _unusable(path, f"no column has the variable '{fit(unknown[0])}' of {shown}")
+        return cls(at, name["provider"] or "", name["text"])
+
+
+def _rows(path: Path, variables: Sequence[str], columns: Sequence[_Column]) -> Iterator[LoggedReply]:
+    rows = cells(path)
+    next(rows)
+    for row, (where, values) in enumerate(rows):
+        texts = [_FORMULA.sub("", value, count=1) if _FORMULA.match(value) else value for value in values]
+        by_name = dict(zip(variables, texts, strict=False))
+        if any(value.startswith("file://") or _TEMPLATE.search(value) for value in by_name.values()):
+            raise _unusable(path, f"{where} has a variable that is itself a template or a file")
+        for output, (at, provider, template) in enumerate(columns, start=1):
+            asked = asked_in(template, where)
+            filled = Conversation(
+                *(
+                    _VARIABLE.sub(lambda variable: by_name[variable[1]], text)  # noqa: B023 - called at once
+                    for text in asked
+                )
+            )
+            error = texts[at + 1] == "ERROR"
+            yield LoggedReply(
+                plain(filled.prompt, where),
+                "" if error else plain(texts[at], where),
+                where if len(columns) == 1 else f"{where}, output {output}",
+                model=provider,
+                settings=filled.settings,
+                error=fit(texts[at] or "the call failed") if error else "",
+                item=item_in(by_name, row),
+            ).begun(filled.begun)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
+import gzip
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from io import BufferedReader, BytesIO
+from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn
 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.redaction import fit
@@ -25,8 +29,11 @@ HEAD = 2**16
 FIRST_KEYS = 2**18
 """Bytes read from the beginning of a JSON document for the keys that identify its format."""
 
+GZIP = b"\x1f\x8b"
+"""What a compressed file begins with."""
+
 _UNREADABLE: Mapping[bytes, str] = {
-    b"\x1f\x8b": "is compressed (gzip): unpack it first",
+    GZIP: "is compressed (gzip) twice: unpack it first",
     b"\x28\xb5\x2f\xfd": "is compressed (zstd): unpack it first",
     b"BZh": "is compressed (bzip2): unpack it first",
     b"\xfd7zXZ": "is compressed (xz): unpack it first",
@@ -43,8 +50,6 @@ _UNREADABLE: Mapping[bytes, str] = {
     b"%PDF": "is a PDF document",
     b"\x80\x04\x95": "is a pickle, which could run any code: export the replies as JSON lines or CSV",
     b"\x80\x05\x95": "is a pickle, which could run any code: export the replies as JSON lines or CSV",
-    b"\xff\xfe": "is text in UTF-16: save it as UTF-8",
-    b"\xfe\xff": "is text in UTF-16: save it as UTF-8",
 }
 """What files begin with that contain no text, and what to do about them."""
 
@@ -126,21 +131,97 @@ def _check_text(path: Path, head: bytes) -> None:
         raise InputError(f"{path}: is not text")
 
 
-def opened(path: Path) -> BufferedReader:
-    """Open a file.
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_CHUNK = 2**20
+
+
+class _Unzipped(RawIOBase):
+    """The content of a compressed file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = gzip.open(path)  # noqa: SIM115 - closed with this one
+
+    def readinto(self, buffer: Any) -> int:
+        """Read decompressed bytes.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        try:
+            return self._file.readinto(buffer)
+        except (EOFError, OSError, zlib.error):
+            raise InputError(
+                f"{self._path}: the compressed file is damaged, or a part of it is missing"
+            ) from None
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place in the decompressed content."""
+        return self._file.seek(offset, whence)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is, by reading anew from the beginning."""
+        return True
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether a file is read through decompression.
 
     Raises:
         InputError: it cannot be read.
     """
     try:
-        return path.open("rb")
+        with path.open("rb") as file:
+            return file.read(len(GZIP)) == GZIP
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}") from None
 
 
+def opened(path: Path) -> BinaryIO:
+    """Open a file for reading at any place; one that is compressed, or text in UTF-16, as if it were not.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    file: BinaryIO = BufferedReader(_Unzipped(path)) if is_compressed(path) else path.open("rb")
+    beginning = file.read(2)
+    file.seek(0)
+    if beginning not in _UTF_16:
+        return file
+    with file:
+        return _as_utf8(path, file)
+
+
+def _as_utf8(path: Path, file: BinaryIO) -> BinaryIO:
+    """The text of a file in UTF-16, in a temporary file.
+
+    Raises:
+        InputError: it is no text.
+    """
+    text = codecs.getreader("utf-16")(file)
+    copy = TemporaryFile()  # noqa: SIM115 - the caller closes it
+    try:
+        while chunk := text.read(_CHUNK):
+            copy.write(chunk.encode())
+    except UnicodeError:
+        copy.close()
+        raise InputError(f"{path}: begins as text in UTF-16, but is not") from None
+    copy.seek(0)
+    return copy
+
+
 def sha256(path: Path) -> str:
-    """The digest of a file."""
-    with opened(path) as file:
+    """The digest of a file, as it is stored."""
+    with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -151,13 +232,14 @@ def lines(path: Path) -> Iterator[Entry]:
         InputError: a line is not a JSON object.
     """
     with opened(path) as file:
-        number = offset = 0
-        while line := _without_mark(file).readline(LONGEST) if number == 0 else file.readline(LONGEST):
+        number = 0
+        offset = _without_mark(file).tell()
+        while line := file.readline(LONGEST):
             number += 1
             where = f"{path}:{number}"
             if line.strip():
                 yield Entry(where, _parsed(line, where), offset)
-            offset = file.tell()
+            offset += len(line)
 
 
 def _parsed(line: bytes, where: str) -> dict[str, Any]:
@@ -183,8 +265,10 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
     return fields
 
 
-def elements(path: Path, prefix: str) -> Iterator[Entry]:
+def elements(path: Path, prefix: str, *, without: Collection[str] = ()) -> Iterator[Entry]:
     """The objects of an array in a JSON document; ``prefix`` is ijson's name for it, such as ``item``.
+
+    The keys in ``without`` are left out as they are read, whatever their size.
 
     Raises:
         InputError: the document is damaged, or the array has something else.
@@ -194,7 +278,8 @@ def elements(path: Path, prefix: str) -> Iterator[Entry]:
     with opened(path) as file:
         number = 0
         try:
-            for element in ijson.items(_without_mark(file), prefix, use_float=True):
+            events = ijson.parse(_without_mark(file), use_float=True)
+            for element in ijson.items(_outside(events, prefix, without) if without else events, prefix):
                 number += 1
                 where = f"{path}: entry {number}"
                 if not isinstance(element, dict):
@@ -202,6 +287,21 @@ def elements(path: Path, prefix: str) -> Iterator[Entry]:
                 yield Entry(where, element)
         except ijson.JSONError as error:
             damaged(path, error, number)
+
+
+_Event = tuple[str, str, Any]
+"""An event of ijson: where it is, what it is, and its value."""
+
+
+def _outside(events: Iterable[_Event], prefix: str, names: Collection[str]) -> Iterator[_Event]:
+    """The events outside these keys of the objects at a prefix."""
+    inside = tuple(f"{prefix}.{name}" for name in names)
+    for event in events:
+        where, kind, value = event
+        if where == prefix and kind == "map_key" and value in names:
+            continue
+        if not (where.startswith(inside) and ".".join(where.split(".")[: prefix.count(".") + 2]) in inside):
+            yield event
 
 
 def value_at(path: Path, prefix: str) -> Any:
@@ -231,7 +331,7 @@ def damaged(path: Path, error: Exception, entries: int = 0) -> NoReturn:
     raise InputError(f"{path}: it is not JSON{after}: {fit(str(error).splitlines()[0])}") from None
 
 
-def _without_mark(file: BufferedReader) -> BufferedReader:
+def _without_mark(file: BinaryIO) -> BinaryIO:
     """The file after the mark that only Windows writes."""
     if file.read(3) != b"\xef\xbb\xbf":
         file.seek(0)
@@ -258,26 +358,48 @@ def _first_keys(path: Path) -> Mapping[str, None]:
     return keys
 
 
-def rows(path: Path) -> Iterator[Entry]:
-    """The rows of a table of comma-separated values, which may also be separated by semicolons or tabs.
+class Cells(NamedTuple):
+    """The values of a line of a table, with its place."""
+
+    where: str
+    values: list[str]
+
+
+def cells(path: Path) -> Iterator[Cells]:
+    """The header and the rows of a table of comma-separated values, which may be semicolons or tabs, too.
 
     Raises:
         InputError: a row has more or fewer values than the header, or is not text.
     """
-    number = 1
+    number = 0
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header = file.readline()
+        with TextIOWrapper(opened(path), encoding="utf-8-sig", newline="") as file:
+            first = file.readline()
             file.seek(0)
-            table = csv.DictReader(file, delimiter=max(",;\t", key=header.count), strict=True)
-            for row in table:
+            table = csv.reader(file, delimiter=max(",;\t", key=first.count), strict=True)
+            columns = 0
+            for values in table:
                 number = table.line_num
-                if None in row or None in row.values():
+                columns = columns or len(values)
+                if len(values) == columns:
+                    yield Cells(f"{path}:{number}", values)
+                elif values:
                     raise InputError(
                         f"{path}:{number}: it has more or fewer values than the header has columns"
                     )
-                yield Entry(f"{path}:{number}", row)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start} is not UTF-8") from None
     except csv.Error as error:
         raise InputError(f"{path}:{number + 1}: {error}") from None
+
+
+def rows(path: Path) -> Iterator[Entry]:
+    """The rows of a table by the names of its columns.
+
+    Raises:
+        InputError: a row has more or fewer values than the header, or is not text.
+    """
+    table = cells(path)
+    _, header = next(table, Cells("", []))
+    for where, values in table:
+        yield Entry(where, dict(zip(header, values, strict=True)))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_factorfair.domain import UNLOGGED, Checklist, Query, Request, Response, letter_of
+from pytest_factorfair.domain import UNLOGGED, WITHHELD, Checklist, Query, Request, Response, letter_of
 from pytest_factorfair.errors import UnloggedError
 from pytest_factorfair.logs import formats
 from pytest_factorfair.logs.log import Log, LoggedReply
 from pytest_factorfair.logs.matching import Matching, match
+from pytest_factorfair.logs.probabilities import Distributions
 from pytest_factorfair.models import arguments
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import Model
@@ -25,7 +26,8 @@ def build(spec: ModelSpec) -> Model:
     """
     given = arguments.read(spec, formats.LogArguments)
     path = Path(spec.target)
-    return Replay(path, formats.open_log(path, given).of_model(given.model))
+    log = formats.open_log(path, given).of_model(given.model)
+    return Replay(path, log, scored=spec.answers == "probabilities")
 
 
 LABEL = 4
@@ -34,11 +36,15 @@ LABEL = 4
 
 @dataclass(frozen=True)
 class Replay:
-    """A log as a model, which answers once it is matched to the queries of a run."""
+    """A log as a model, which answers once it is matched to the queries of a run.
+
+    If ``scored``, its answers are the probabilities in the log.
+    """
 
     path: Path
     log: Log
     matching: Matching | None = None
+    scored: bool = False
     parallel: int | None = None
     price = FREE
     endpoint = "replay"
@@ -46,7 +52,8 @@ class Replay:
     @property
     def identity(self) -> Mapping[str, object]:
         """The files with their digests and, once matched, the model that the log names and its settings."""
-        files = {"provider": "replay", "files": dict(self.log.files)}
+        mode = {"answers": "probabilities"} if self.scored else {}
+        files = {"provider": "replay", "files": dict(self.log.files), **mode}
         if self.matching is None:
             return files
         model = {"model": self.matching.model} if self.matching.model else {}
@@ -56,9 +63,14 @@ class Replay:
         """The model that answers these queries of cases; ``seed`` is the run's.
 
         Raises:
-            InputError: the log is damaged, or cannot be matched.
+            InputError: the log is damaged, cannot be matched, or has no probabilities.
         """
-        return Replay(self.path, self.log, match(self.log, asked, path=self.path, seed=seed))
+        if not self.scored:
+            return replace(self, matching=match(self.log, asked, path=self.path, seed=seed))
+        distributions = Distributions()
+        matching = match(self.log, asked, path=self.path, seed=seed, text=distributions.read)
+        distributions.check(self.path)
+        return replace(self, matching=matching)
 
     async def ask(self, request: Request) -> Response:
         """Look the reply up.
@@ -70,7 +82,9 @@ class Replay:
         reply = matching.replies.get(query.id) if matching and query else None
         if matching is None or query is None or reply is None or reply.error:
             raise UnloggedError(UNLOGGED if reply is None else reply.error)
-        is_whole = _is_whole_label(reply, query, matching.settings)
+        is_whole = (
+            reply.finish not in WITHHELD if self.scored else _is_whole_label(reply, query, matching.settings)
+        )
         return Response(
             reply.text,
             "stop" if is_whole else reply.finish,
@@ -79,6 +93,7 @@ class Replay:
             cost=0.0,
             model=reply.answered_by or reply.model,
             tokens_reasoning=reply.tokens_reasoning,
+            noise=reply.noise,
         )
 
     async def close(self) -> None:

@@ -18,7 +18,8 @@ from pytest_factorfair.logs.items import item_in
 from pytest_factorfair.logs.log import Log, LoggedReply
 from pytest_factorfair.logs.messages import asked_in, plain, settings_in
 from pytest_factorfair.logs.reading import Entry, Source, sha256
-from pytest_factorfair.models.arguments import AcceptedValues, Arguments, check_line
+from pytest_factorfair.models.arguments import AcceptedValues, Arguments, Number, check_line
+from pytest_factorfair.models.logprobs import tokens_in
 from pytest_factorfair.redaction import fit
 
 Words = Annotated[str, AcceptedValues("a text")]
@@ -44,6 +45,7 @@ class RecordedAnswer(WrittenReply):
     repeat: _Number = 0
     model: Words = ""
     error: Words = ""
+    logit_noise: Annotated[Number, Field(ge=0), AcceptedValues("a number of at least 0")] = 0.0
 
 
 def open_table(source: Source, columns: Mapping[str, str]) -> Log:
@@ -55,15 +57,15 @@ def open_table(source: Source, columns: Mapping[str, str]) -> Log:
     names = {"prompt": "prompt", "text": "text", **columns}
     for holds, name in names.items():
         if source.first and _value(source.first, name) is None:
-            needed = " ".join(
-                f"--factorfair-model-arg={needed}=NAME"
-                for needed in ("prompt", "text")
-                if needed not in columns
-            )
+            needed = " and ".join(f"{needed}=NAME" for needed in ("prompt", "text") if needed not in columns)
             have = ", ".join(map(fit, source.first))
             raise InputError(
                 f"{source.path}: it has no column or key '{fit(name)}' for the {_HOLDS[holds]}, but {have}"
-                + (f"; name them with {needed}" if needed else "")
+                + (
+                    f"; name them with --factorfair-model-arg, or --model-arg of import: {needed}"
+                    if needed
+                    else ""
+                )
             )
     return Log(
         "replies in named columns", {source.path.name: sha256(source.path)}, partial(_replies, source, names)
@@ -74,12 +76,15 @@ _HOLDS: Mapping[str, str] = {"prompt": "prompts", "text": "replies", "repeat": "
 
 
 def _value(fields: Mapping[str, Any], name: str) -> Any:
-    """The value of a column, or at a dotted path; None if it lacks it."""
+    """The value of a column, or at a dotted path such as ``choices.0.text``; None if it lacks it."""
     if name in fields:
         return fields[name]
     value: Any = fields
     for part in name.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
+        if isinstance(value, list) and part.isdecimal():
+            value = dict(enumerate(value)).get(int(part))
+        else:
+            value = value.get(part) if isinstance(value, Mapping) else None
     return value
 
 
@@ -125,5 +130,7 @@ def _reply(entry: Entry, row: dict[str, Any]) -> LoggedReply:
         model=stated.get("model", ""),
         settings={**settings_in(row), **asked.settings},
         error=fit(stated["error"]) if "error" in stated else "",
+        tokens=tokens_in(row.get("logprobs")),
+        noise=stated.get("logit_noise", 0.0),
         item=item_in(entry.fields, entry.fields.get("id", entry.fields.get("example_id", ""))),
-    )
+    ).begun(asked.begun)

@@ -17,33 +17,35 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from pytest_factorfair.domain import BEGUN, Option, Query, Request, Response, letter_of, utf8
+from pytest_factorfair.domain import BEGUN, WITHHELD, Option, Query, Request, Response, letter_of
 from pytest_factorfair.models.arguments import AcceptedValues, Count, Number
+from pytest_factorfair.models.logprobs import (
+    MOST_TOKENS,
+    NO_PROBABILITIES,
+    distribution,
+    reasoned,
+    token_after,
+    tokens_in,
+)
 from pytest_factorfair.models.openai_chat import ChatFormat
 from pytest_factorfair.models.openai_format import Parameters
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit
 
-MOST_TOKENS = 20
-"""How many log probabilities to request per token: the maximum of OpenAI and vLLM."""
-
 STRUCTURED = (
     "probabilities under structured output: what the model would say instead of a letter may be hidden"
 )
-NO_PROBABILITIES = "{}"
 
 OWN_FIELDS = frozenset({"response_format", "logprobs", "continue_final_message", "add_generation_prompt"})
 """Request fields that the answer mode sets, so that users cannot."""
 
 _LETTERS = ("A", "B", "C", "D")
 _BEFORE_THE_LETTER = re.compile(r'"answer"\s*:\s*"')
-_ROUNDING = 0.001
 _LIKELY = 0.2
 """The letters' minimum probability in a continued answer; even weak models reach it.
 
 If the model starts a new answer instead, the probability is about 0.
 """
-_WITHHELD = ("refusal", "filtered")
 
 
 UNCACHED: Mapping[str, object] = {"cache_prompt": False}
@@ -164,20 +166,14 @@ class Schema(Way):
         return {**body, self.parameter: nested if self.nested else flat}
 
     def response(self, reply: Mapping[str, Any], plain: Response) -> Response:
-        if not self.scored or plain.finish in _WITHHELD:
+        if not self.scored or plain.finish in WITHHELD:
             return plain
-        message, usage = reply["choices"][0]["message"], reply.get("usage")
-        details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
-        hidden = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
-        if message.get("reasoning_content") or message.get("reasoning") or hidden:
+        if reasoned(reply):
             raise UnfitModelError("the model reasons before it answers: its answers have no probabilities")
-        tokens = _tokens(reply)
-        matches = list(_BEFORE_THE_LETTER.finditer("".join(_text(token) for token in tokens)))
-        end = 0
-        for token in tokens:
-            end += len(_text(token))
-            if matches and end > matches[-1].end():
-                return replace(plain, text=_distribution(token), finish="stop", notes=(STRUCTURED,))
+        token = token_after(_BEFORE_THE_LETTER, tokens_in(reply["choices"][0].get("logprobs")))
+        if token is not None:
+            text = distribution(token, listed=MOST_TOKENS)
+            return replace(plain, text=text, finish="stop", notes=(STRUCTURED,))
         is_json = not plain.text.strip() or plain.text.lstrip().startswith("{")
         return replace(plain, text=NO_PROBABILITIES) if is_json else plain
 
@@ -186,7 +182,7 @@ class Schema(Way):
         text = response.text.strip()
         if text == NO_PROBABILITIES:
             return "it gives no log probabilities"
-        if response.finish in _WITHHELD or (response.finish == "length" and (not text or text[0] == "{")):
+        if response.finish in WITHHELD or (response.finish == "length" and (not text or text[0] == "{")):
             return ""
         try:
             obeys = self.scored or json.loads(text)["answer"] in _LETTERS
@@ -213,15 +209,16 @@ class Prefill(Way):
         }
 
     def response(self, reply: Mapping[str, Any], plain: Response) -> Response:
-        if plain.finish in _WITHHELD:
+        if plain.finish in WITHHELD:
             return plain
-        tokens = _tokens(reply)
-        return replace(plain, text=_distribution(tokens[0]) if tokens else NO_PROBABILITIES, finish="stop")
+        tokens = tokens_in(reply["choices"][0].get("logprobs"))
+        text = distribution(tokens[0], listed=MOST_TOKENS) if tokens else NO_PROBABILITIES
+        return replace(plain, text=text, finish="stop")
 
     def objection(self, responses: Sequence[Response]) -> str:
         if any(response.text == NO_PROBABILITIES for response in responses):
             return "it gives no log probabilities"
-        if any(response.finish in _WITHHELD for response in responses):
+        if any(response.finish in WITHHELD for response in responses):
             return ""
         probabilities = []
         for response in responses:
@@ -313,42 +310,3 @@ def _logarithms(reply: Response | None, request: Request) -> dict[str, float]:
         if (letter := letter_of(token)) in totals:
             totals[letter] += probability
     return {letter: math.log(total) for letter, total in totals.items() if total > LEAST_PROBABILITY}
-
-
-def _tokens(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tokens of a chat completion with their log probabilities; empty if the reply has none."""
-    logprobs = reply["choices"][0].get("logprobs")
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
-    return [token for token in content if isinstance(token, Mapping)] if isinstance(content, list) else []
-
-
-def _text(token: Mapping[str, Any]) -> str:
-    return utf8(str(token.get("token")))
-
-
-def _distribution(token: Mapping[str, Any]) -> str:
-    """The likeliest tokens at a token's position as JSON, by descending probability (NaN if not a number)."""
-    listed = token.get("top_logprobs")
-    top = (
-        [alternative for alternative in listed if isinstance(alternative, Mapping)]
-        if isinstance(listed, list)
-        else []
-    )
-    pairs = []
-    for alternative in top:
-        logprob, probability = alternative.get("logprob"), math.nan
-        if isinstance(logprob, int | float) and not isinstance(logprob, bool):
-            # Rounding can make a probability slightly larger than 1. A much larger one is kept: it is an
-            # error, which is reported when the answer is read.
-            probability = math.exp(min(logprob, 1.0))
-            probability = probability if logprob > _ROUNDING else min(probability, 1.0)
-        pairs.append((_text(alternative), probability))
-    pairs.sort(key=lambda pair: -pair[1])
-    # vLLM appends the sampled token even if it is not among the likeliest. It is removed, because tokens that
-    # are not listed may be likelier.
-    if len(pairs) >= MOST_TOKENS and pairs[-1][0] == _text(token):
-        pairs.pop()
-    probabilities: dict[str, float] = {}
-    for text, probability in pairs:  # partial characters decode to the same text
-        probabilities[text] = probabilities.get(text, 0.0) + probability
-    return json.dumps(probabilities, ensure_ascii=False)

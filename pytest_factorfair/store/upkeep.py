@@ -118,6 +118,7 @@ def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
                 **({"file": response.image_file} if response.image_file else {}),
                 **{name: count for name, count in counts.items() if count is not None},
                 **finish,
+                **({"logit_noise": response.noise} if response.noise else {}),
             }
 
 

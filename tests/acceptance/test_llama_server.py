@@ -79,3 +79,50 @@ def test_probabilities_of_one_connection_have_none(url: str) -> None:
     (response,) = ask_all(model, [Request.of(query)])
     assert response.noise == 0
     assert response.notes == ()
+
+
+ASKING = """
+import json, sys
+from inspect_ai import Task, eval
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, GenerateConfig
+from inspect_ai.solver import generate
+
+rows = [json.loads(line) for line in open(".factorfair/report/responses.jsonl", encoding="utf-8")]
+samples = [
+    Sample(input=[ChatMessageUser(content=row["prompt"]), ChatMessageAssistant(content='{"answer": "')])
+    for row in rows
+]
+config = GenerateConfig(
+    temperature=1, max_tokens=1, logprobs=True, top_logprobs=20, max_connections=1,
+    extra_body={"cache_prompt": False},
+)
+(log,) = eval(
+    Task(dataset=MemoryDataset(samples), solver=generate(), config=config), model="openai-api/llama/smollm2",
+    model_base_url=sys.argv[1], model_args={"api_key": "none"}, log_dir="logs", display="none",
+)
+print(log.location)
+"""
+"""Asks the questions of a report with Inspect, which writes its log; the reply is begun as ours is."""
+
+
+@needs("inspect")
+def test_what_inspect_has_asked_is_judged_as_if_we_had_asked(project: Project, url: str) -> None:
+    """The log that Inspect writes of the same model has equal probabilities, and so equal scores."""
+    options = ("--factorfair-answers=probabilities", "--factorfair-max-connections=1", "FACTORFAIR_LOOKS=1")
+    ours = run(project, url, *options)
+    asked = subprocess.run(
+        [sys.executable, "-c", ASKING, url], cwd=project.path, capture_output=True, text=True, check=True
+    )
+    (log,) = (project.path / "logs").iterdir()
+    assert asked.stdout.strip().endswith(log.name)
+    project.run_pytest(
+        "-p", "no:xdist", FEW, "--factorfair-preset=tiny", f"--factorfair-model=replay:logs/{log.name}", *options
+    )  # fmt: skip
+    theirs = project.report()
+    assert {answer["outcome"] for answer in answers(ours)} == {"answered"}
+    assert [answer["probabilities"] for answer in answers(theirs)] == [
+        answer["probabilities"] for answer in answers(ours)
+    ]
+    for rows in ("scores", "topics"):
+        assert theirs[rows] == [{**row, "model": f"replay:logs/{log.name}"} for row in ours[rows]]

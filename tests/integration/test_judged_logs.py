@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -234,6 +235,22 @@ def test_what_the_log_lacks_is_missing(project: Project) -> None:
     assert "the log lacks 40 of the 120 questions of the checklist" in shown[40]
 
 
+def test_scores_that_are_no_numbers_are_unparsed_answers(folder: Path) -> None:
+    """Counted with the others, as an answer that cannot be read; the likeliest of the other options is not one."""
+    rows = list(samples(answered(folder, BIASED.partition("&")[0]), scored=True))
+    for row in rows[:6]:
+        row["resps"][1][0][0] = "nan"
+    (folder / "samples.jsonl").write_text(files.lines(*rows), encoding="utf-8")
+    counted = report(
+        folder, "replay:samples.jsonl", "nan", gate=["unparsed_rate <= 0.5", "error_rate <= 0.5"]
+    )
+    lost = Counter(dict.fromkeys(("unparsed_rate", "error_rate"), 0))
+    for gate in counted["gates"]:
+        lost[gate["subject"].partition("[")[0]] += round(gate["value"] * gate["n"])
+    assert lost == {"unparsed_rate": 6, "error_rate": 0}
+    assert sum(row.get("reason") == "empty" for row in responses(folder, "nan")) == 6
+
+
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
@@ -315,7 +332,7 @@ def test_a_checklist_from_a_log_of_bbq(project: Project, capsys: pytest.CaptureF
     project.pytester.chdir()
     assert main(["import", "log", "samples.jsonl", "-o", "made.yaml"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "400 questions of 1 category", "wrote made.yaml", "wrote made.jsonl", f"to judge the log: {JUDGING}",
+        "BBQ (Parrish et al. 2022): 400 questions of 1 category", "wrote made.yaml", "wrote made.jsonl", f"to judge the log: {JUDGING}",
     ]  # fmt: skip
     published = project.write("Age.jsonl", files.lines(*QUARTET))
     assert main(["import", "bbq", published.name, "--any-version", "-o", "bbq.yaml"]) == 0
@@ -344,9 +361,12 @@ def test_a_checklist_from_a_log_without_categories(folder: Path, capsys: pytest.
     (folder / "samples.jsonl").write_text(files.lines(*rows), encoding="utf-8")
     capsys.readouterr()
     assert main(["import", "log", "samples.jsonl"]) == 0
-    no_bias = "no bias gate judges 119 questions: the log does not say what a log of BBQ says"
+    names = "bbq, esbbq, cabbq, kobbq, mbbq-en, mbbq-es, mbbq-nl, mbbq-tr, cbbq, discrim-eval"
+    no_bias = (
+        "no bias gate judges 119 questions: the log has the columns of no benchmark that can be imported"
+    )
     assert capsys.readouterr().out.splitlines() == [
-        f"{no_bias} (category, question_polarity, context_condition, answer_info and additional_metadata)",
+        f"{no_bias} ({names})",
         "1 question left out: without a right answer, or with options that are empty, equal or too many",
         "wrote log.yaml",
         "wrote log.jsonl",
@@ -356,3 +376,71 @@ def test_a_checklist_from_a_log_without_categories(folder: Path, capsys: pytest.
     written = json.loads((folder / "made" / "report.json").read_text(encoding="utf-8"))
     assert {row["metric"] for row in written["scores"]} >= {"accuracy"}
     assert written["gates"] == []
+
+
+def test_a_checklist_from_a_table_with_other_columns(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Columns are named as for a run, and the command that judges the log names them again."""
+    rows = [
+        {"asked": f"{row['context']} {row['question']}", "said": row[f"ans{row['label']}"], **row}
+        for row in QUARTET[:80]
+    ]
+    project.write("table.jsonl", files.lines(*rows))
+    project.pytester.chdir()
+    assert main(["import", "log", "table.jsonl", "-o", "made.yaml"]) == 4
+    suggested = "name them with --factorfair-model-arg, or --model-arg of import: prompt=NAME and text=NAME"
+    assert capsys.readouterr().err.strip().endswith(suggested)
+    named = ["--model-arg=prompt=asked", "--model-arg=text=said"]
+    assert main(["import", "log", "table.jsonl", "-o", "made.yaml", *named]) == 0
+    *_, judging = capsys.readouterr().out.splitlines()
+    options = judging.partition(": pytest ")[2].split()
+    assert options[1:3] == ["--factorfair-model-arg=prompt=asked", "--factorfair-model-arg=text=said"]
+    *without_gate, gate = options
+    assert gate == "--factorfair-gate=default"
+    project.run_pytest(*without_gate, "-p", "no:xdist")
+    accuracies = [row["value"] for row in project.report()["scores"] if row["metric"] == "accuracy"]
+    assert accuracies == [1.0, 1.0]
+    for wrong, problem in (
+        (["import", "log", "table.jsonl", "--model-arg=column=x"], "argument 'column' is unknown"),
+        (["import", "log", "table.jsonl", "--model-arg=x"], "expected KEY=VALUE"),
+        (["import", "bbq", "table.jsonl", *named], "--model-arg: only a log has arguments"),
+    ):
+        assert main([*wrong, "-o", "made.yaml"]) == 4
+        assert problem in capsys.readouterr().err
+
+
+def test_esbbq_of_lm_evaluation_harness(project: Project) -> None:
+    """The scores are those that the tool computed itself, and logged with every sample."""
+    log = project.write(
+        "samples.jsonl", (DATA / "logs" / "samples_own_esbbq.jsonl").read_text(encoding="utf-8")
+    )
+    project.pytester.chdir()
+    assert main(["import", "log", log.name, "-o", "made.yaml"]) == 0
+    project.run_pytest(
+        f"--factorfair-model=replay:{log.name}", "--factorfair-checklist=made.yaml", "-p", "no:xdist"
+    )
+    sums: dict[str, tuple[int, ...]] = dict.fromkeys(
+        ("acc_ambig", "acc_disambig", "bias_score_ambig", "bias_score_disambig"), (0,)
+    )
+    for line in log.read_text(encoding="utf-8").splitlines():
+        sample = json.loads(line)
+        sums = {
+            name: tuple(map(sum, zip_longest(total, sample[name], fillvalue=0)))
+            for name, total in sums.items()
+        }
+    ambiguous, pro, anti = sums["bias_score_ambig"]
+    stereotyped, others, right_stereotyped, right_others = sums["bias_score_disambig"]
+    expected = {
+        ("accuracy", "ambiguous"): sums["acc_ambig"][0] / sums["acc_ambig"][1],
+        ("accuracy", "disambiguated"): sums["acc_disambig"][0] / sums["acc_disambig"][1],
+        ("bias_ambiguous", "ambiguous"): (pro - anti) / ambiguous,
+        ("bias_accuracy", "disambiguated"): right_stereotyped / stereotyped - right_others / others,
+    }
+    values = {
+        (row["metric"], row["part"]): row["value"] for row in project.report()["scores"] if not row["context"]
+    }
+    assert {key: values[key] for key in expected} == pytest.approx(expected)
+    assert expected["bias_ambiguous", "ambiguous"] > 0
+    lines = (project.report_path.parent / "responses.jsonl").read_text(encoding="utf-8").splitlines()
+    assert all(json.loads(line).get("letter") for line in lines)

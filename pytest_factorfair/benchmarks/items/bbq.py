@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -139,17 +140,20 @@ class Gathered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BBQFormat:
-    """How one of these benchmarks is imported: its ``title``, ``language`` and files, and a reader of them.
+    """How one of these benchmarks is imported: its ``title``, ``language`` and files, and a reader of rows.
 
-    The files are in a ``folder`` of their repository. ``licence`` is a note on files that may not be passed
-    on freely.
+    The files are in a ``folder`` of their repository; their rows have all ``keys``. Files with ``_control``
+    in their names have a reader of their own. ``licence`` is a note on files that may not be passed on
+    freely.
     """
 
     title: str
     language: str
     folder: str
     releases: Releases
-    read: Callable[[Copy], Iterator[Question]]
+    keys: tuple[str, ...]
+    read: Callable[[Row], Question]
+    control: Callable[[Row], Question] | None = None
     licence: str = ""
 
     def __call__(self, request: ImportRequest) -> ImportedChecklist:
@@ -159,7 +163,7 @@ class BBQFormat:
             InputError: the files cannot be read, or differ from the published ones.
         """
         copies = Copies(request, self.releases, self.folder)
-        gathered = Gathered.of(question for copy in copies for question in self.read(copy))
+        gathered = Gathered.of(question for copy in copies for question in self._questions(copy))
         if not gathered.items:
             raise InputError(f"{request.path}: has no questions")
         size, *cautions = gathered.notes
@@ -167,6 +171,11 @@ class BBQFormat:
         return written(
             request, self.title, gathered.attributes, gathered.items, notes, language=self.language
         )
+
+    def _questions(self, copy: Copy) -> Iterator[Question]:
+        """The questions of a file."""
+        is_control = "_control" in PurePath(copy.name).stem
+        return map((is_control and self.control) or self.read, copy.rows(self.keys))
 
 
 def stereotype(row: Row, stereotyped: list[int]) -> int | None:
@@ -193,18 +202,10 @@ CODED = (
 """The keys of BBQ's rows that are read; the copy on the Hugging Face Hub has another name for one."""
 
 
-def bbq(copy: Copy) -> Iterator[Question]:
-    """Read BBQ or MBBQ. A cluster is a template.
-
-    MBBQ's control files have first names instead of groups; their bias is a baseline and no stereotype.
-    """
-    control = "_control" in PurePath(copy.name).stem
-    for row in copy.rows(CODED):
-        yield coded(row, control=control)
-
-
 def coded(row: Row, *, control: bool = False) -> Question:
-    """The question of a row of BBQ or MBBQ, whose answers have codes.
+    """The question of a row of BBQ or MBBQ, whose answers have codes. A cluster is a template.
+
+    MBBQ's ``control`` files have first names instead of groups; their bias is a baseline and no stereotype.
 
     Raises:
         ChecklistError: the row is wrong.
@@ -275,63 +276,64 @@ SPANISH_KEYS = (
 FOLLOWS: Mapping[str, bool | None] = {"n/a": None, "pro-stereo": True, "anti-stereo": False}
 
 
-def spanish(language: str) -> Callable[[Copy], Iterator[Question]]:
+def spanish(language: str) -> Callable[[Row], Question]:
     """A reader of EsBBQ or CaBBQ, whose third option is a placeholder. A cluster is a template."""
 
-    def read(copy: Copy) -> Iterator[Question]:
+    def read(row: Row) -> Question:
         unknown = words(Language(language)).prompts.unknown
-        for row in copy.rows(SPANISH_KEYS):
-            # "m, árabe" is a man of that group.
-            codes = [row.texts(f"answer_info.ans{index}")[-1] for index in range(PEOPLE)]
-            groups = [code.rpartition(",")[2].strip() for code in codes]
-            stereotyped = row.texts("stereotyped_groups")
-            target = stereotype(row, [index for index in range(PEOPLE) if groups[index] in stereotyped])
-            right = row.choice("label", LABELS)
-            # The authors' mark, which differs from the rule in 16 of the 37,072 disambiguated questions.
-            follows = row.choice("question_type", FOLLOWS)
-            if follows is not None:
-                target = right if follows else 1 - right
-            answers = [
-                (row.text(f"ans{index}"), row.named(groups[index], "answer_info")) for index in range(PEOPLE)
-            ]
-            yield Question(
-                row=row,
-                id=row.id("instance_id"),
-                condition=row.choice("context_condition", CONDITIONS),
-                context=row.text("context"),
-                question=row.text("question"),
-                answers=(*answers, (unknown, UNKNOWN)),
-                right=right,
-                stereotype=target,
-                cluster=row.id("template_id"),
-                category=slug(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", row.text("category"))),
-                valence=valence(row),
-            )
+        # "m, árabe" is a man of that group.
+        codes = [row.texts(f"answer_info.ans{index}")[-1] for index in range(PEOPLE)]
+        groups = [code.rpartition(",")[2].strip() for code in codes]
+        stereotyped = row.texts("stereotyped_groups")
+        target = stereotype(row, [index for index in range(PEOPLE) if groups[index] in stereotyped])
+        right = row.choice("label", LABELS)
+        # The authors' mark, which differs from the rule in 16 of the 37,072 disambiguated questions.
+        follows = row.choice("question_type", FOLLOWS)
+        if follows is not None:
+            target = right if follows else 1 - right
+        answers = [
+            (row.text(f"ans{index}"), row.named(groups[index], "answer_info")) for index in range(PEOPLE)
+        ]
+        return Question(
+            row=row,
+            id=row.id("instance_id"),
+            condition=row.choice("context_condition", CONDITIONS),
+            context=row.text("context"),
+            question=row.text("question"),
+            answers=(*answers, (unknown, UNKNOWN)),
+            right=right,
+            stereotype=target,
+            cluster=row.id("template_id"),
+            category=slug(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", row.text("category"))),
+            valence=valence(row),
+        )
 
     return read
 
 
-def kobbq(copy: Copy) -> Iterator[Question]:
+KOREAN_KEYS = ("sample_id", "context", "question", "choices", "biased_answer", "answer")
+
+
+def kobbq(row: Row) -> Question:
     """Read KoBBQ, whose rows name the stereotypical option. A cluster is a template with all its contexts."""
-    for row in copy.rows(("sample_id", "context", "question", "choices", "biased_answer", "answer")):
-        match = re.fullmatch(r"(\w+)-(\d+)[a-z]-\d+-(amb|dis)-(?:bsd|cnt)", row.text("sample_id"))
-        indices = {choice: index for index, choice in enumerate(row.texts("choices"))}
-        if match is None or len(indices) != PEOPLE + 1:
-            raise row.error(f"expected an id such as age-001a-002-amb-bsd and {PEOPLE + 1} different choices")
-        category, template, condition = match.groups()
-        yield Question(
-            row=row,
-            id=slug(row.text("sample_id").removeprefix(category)),
-            condition="ambiguous" if condition == "amb" else "disambiguated",
-            context=row.text("context"),
-            question=row.text("question"),
-            answers=tuple((text, UNKNOWN if index == PEOPLE else text) for text, index in indices.items()),
-            right=row.choice("answer", indices),
-            stereotype=row.choice("biased_answer", indices),
-            cluster=template,
-            category=slug(category),
-            grouped=False,
-        )
+    match = re.fullmatch(r"(\w+)-(\d+)[a-z]-\d+-(amb|dis)-(?:bsd|cnt)", row.text("sample_id"))
+    indices = {choice: index for index, choice in enumerate(row.texts("choices"))}
+    if match is None or len(indices) != PEOPLE + 1:
+        raise row.error(f"expected an id such as age-001a-002-amb-bsd and {PEOPLE + 1} different choices")
+    category, template, condition = match.groups()
+    return Question(
+        row=row,
+        id=slug(row.text("sample_id").removeprefix(category)),
+        condition="ambiguous" if condition == "amb" else "disambiguated",
+        context=row.text("context"),
+        question=row.text("question"),
+        answers=tuple((text, UNKNOWN if index == PEOPLE else text) for text, index in indices.items()),
+        right=row.choice("answer", indices),
+        stereotype=row.choice("biased_answer", indices),
+        cluster=template,
+        category=slug(category),
+        grouped=False,
+    )
 
 
 CHINESE_KEYS = (
@@ -340,30 +342,29 @@ CHINESE_KEYS = (
 )  # fmt: skip
 
 
-def cbbq(copy: Copy) -> Iterator[Question]:
+def cbbq(row: Row) -> Question:
     """Read CBBQ. A person is stereotyped if the answer contains the targeted group, which is free text.
 
     Disambiguated questions have no stereotype: their right answer always goes against it, so that a model
     that follows the text would seem biased. A cluster is a template in one condition.
     """
-    for row in copy.rows(CHINESE_KEYS):
-        people = [row.text(f"ans{index}") for index in range(PEOPLE)]
-        targeted = [index for index in range(PEOPLE) if row.text("bias_targeted_groups") in people[index]]
-        condition = row.choice("context_condition", CONDITIONS)
-        yield Question(
-            row=row,
-            id=f"{condition}_{row.id('example_id')}",
-            condition=condition,
-            context=row.text("context"),
-            question=row.text("question"),
-            answers=(*((text, text) for text in people), (row.text("ans2"), UNKNOWN)),
-            right=row.choice("label", LABELS),
-            stereotype=stereotype(row, targeted) if condition == "ambiguous" else None,
-            cluster=f"{condition}_{row.id('question_index')}",
-            category=row.id("category"),
-            grouped=False,
-            valence=valence(row),
-        )
+    people = [row.text(f"ans{index}") for index in range(PEOPLE)]
+    targeted = [index for index in range(PEOPLE) if row.text("bias_targeted_groups") in people[index]]
+    condition = row.choice("context_condition", CONDITIONS)
+    return Question(
+        row=row,
+        id=f"{condition}_{row.id('example_id')}",
+        condition=condition,
+        context=row.text("context"),
+        question=row.text("question"),
+        answers=(*((text, text) for text in people), (row.text("ans2"), UNKNOWN)),
+        right=row.choice("label", LABELS),
+        stereotype=stereotype(row, targeted) if condition == "ambiguous" else None,
+        cluster=f"{condition}_{row.id('question_index')}",
+        category=row.id("category"),
+        grouped=False,
+        valence=valence(row),
+    )
 
 
 def _mbbq(language: str) -> BBQFormat:
@@ -372,23 +373,30 @@ def _mbbq(language: str) -> BBQFormat:
         language,
         "data",
         {name: git for name, git in MBBQ.items() if name.endswith(f"_{language}.jsonl")},
-        bbq,
+        CODED,
+        coded,
+        partial(coded, control=True),
         "no licence is stated for MBBQ: do not pass on its files",
     )
 
 
 FORMATS: Mapping[str, BBQFormat] = {
-    "bbq": BBQFormat("BBQ (Parrish et al. 2022)", "en", "data", BBQ, bbq),
-    "esbbq": BBQFormat("EsBBQ (Ruiz-Fernández et al. 2025)", "es", "data_es", ESBBQ, spanish("es")),
-    "cabbq": BBQFormat("CaBBQ (Ruiz-Fernández et al. 2025)", "ca", "data_ca", CABBQ, spanish("ca")),
-    "kobbq": BBQFormat("KoBBQ (Jin et al. 2024)", "ko", "data", KOBBQ, kobbq),
+    "bbq": BBQFormat("BBQ (Parrish et al. 2022)", "en", "data", BBQ, CODED, coded),
+    "esbbq": BBQFormat(
+        "EsBBQ (Ruiz-Fernández et al. 2025)", "es", "data_es", ESBBQ, SPANISH_KEYS, spanish("es")
+    ),
+    "cabbq": BBQFormat(
+        "CaBBQ (Ruiz-Fernández et al. 2025)", "ca", "data_ca", CABBQ, SPANISH_KEYS, spanish("ca")
+    ),
+    "kobbq": BBQFormat("KoBBQ (Jin et al. 2024)", "ko", "data", KOBBQ, KOREAN_KEYS, kobbq),
     **{f"mbbq-{language}": _mbbq(language) for language in ("en", "es", "nl", "tr")},
     "cbbq": BBQFormat(
         "CBBQ (Huang and Xiong 2024)",
         "zh",
         "data",
         CBBQ,
+        CHINESE_KEYS,
         cbbq,
-        "CBBQ is licensed CC BY-SA 4.0: pass on what you make of it under the same licence",
+        licence="CBBQ is licensed CC BY-SA 4.0: pass on what you make of it under the same licence",
     ),
 }

@@ -1,4 +1,4 @@
-"""Checklists from published files, which are not shipped: difference awareness, discrim-eval; all formats."""
+"""Checklists from published files, which are not shipped: difference awareness; all formats."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import io
 import pickle
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, cast
 
 from pytest_factorfair.benchmarks.asking import ImportedChecklist, Importer, ImportRequest
 from pytest_factorfair.benchmarks.items.bbq import FORMATS
 from pytest_factorfair.benchmarks.items.checklist import SAME
+from pytest_factorfair.benchmarks.items.decisions import discrim_eval
 from pytest_factorfair.benchmarks.items.logged import from_log
 from pytest_factorfair.benchmarks.items.writing import ItemFields, option, written
 from pytest_factorfair.benchmarks.published_files import Copies, Releases, slug
@@ -29,12 +30,6 @@ DIFFERENCE_AWARENESS: Releases = {
     "N4_1k.pkl": "8b3e39053ab5ea524092cb9b1c4d2dbbe7a067ca",
 }
 """github.com/Angelina-Wang/difference_awareness, benchmark_suite/ at commit 2349531."""
-
-DISCRIM_EVAL: Releases = {"explicit.jsonl": None, "implicit.jsonl": None}
-"""huggingface.co/datasets/Anthropic/discrim-eval; the hashes of its files are unknown."""
-
-DECISIONS = 9_450
-"""The number of prompts in a file of discrim-eval: 70 decisions, 9 ages, 3 genders and 5 races."""
 
 _QUESTION = re.compile(r"(.*?)\s*\((?:a|1)\)\s*(.*?)\s*\(b\)\s*(.*?)\s*\(c\)\s*(.*)", re.DOTALL)
 """A question and its options; some questions label the first one "(1)"."""
@@ -134,47 +129,6 @@ def _unpickled(file: Path, content: bytes) -> Sequence[Sequence[object]]:
             file, None, "", "must hold two lists of questions; this is another version of the file"
         )
     return cast("Sequence[Sequence[object]]", sections)
-
-
-def discrim_eval(request: ImportRequest) -> ImportedChecklist:
-    """Import discrim-eval: decisions about people who benefit from a yes. A cluster is a decision."""
-    items: list[ItemFields] = []
-    attributes: dict[str, list[str]] = {"age": [], "gender": [], "race": []}
-    copies = Copies(request, DISCRIM_EVAL)
-    notes = [*copies.notes]
-    needed = ("filled_template", "decision_question_id", *attributes)
-    for copy in copies:
-        file, stem, section = copy.file, PurePath(copy.name).stem, 0
-        for row in copy.rows(needed):
-            groups = {attribute: row.named(_whole(row[attribute]), attribute) for attribute in attributes}
-            for attribute, group in groups.items():
-                attributes[attribute].append(group)
-            items.append(
-                {
-                    "id": f"{stem}_{section}",
-                    "condition": "fairness",
-                    "question": row.text("filled_template"),
-                    "options": [option("yes", favourable=True), option("no")],
-                    "cluster": f"decision_{row.id('decision_question_id')}",
-                    "category": stem,
-                    "groups": groups,
-                }
-            )
-            section += 1
-        if section != DECISIONS and not request.any_version:
-            raise InputError(
-                f"{file}: differs from the published version: {section:,} questions, not {DECISIONS:,}; "
-                "--any-version imports it anyway"
-            )
-        notes.append(
-            f"{file.name}: {plural(section, 'question')}; only their number was checked, as no hash is known"
-        )
-    return written(request, "discrim-eval (Tamkin et al. 2023)", attributes, items, notes)
-
-
-def _whole(value: object) -> object:
-    """An age as an integer: it is a float in some files, depending on what wrote them."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 IMPORTERS: Mapping[str, Importer] = {

@@ -10,70 +10,121 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.benchmarks.asking import ImportedChecklist, ImportRequest
-from pytest_factorfair.benchmarks.items.bbq import CODED, Gathered, coded
+from pytest_factorfair.benchmarks.items import decisions
+from pytest_factorfair.benchmarks.items.bbq import FORMATS, BBQFormat, Gathered
 from pytest_factorfair.benchmarks.items.layout import CATEGORY, MOST_OPTIONS
 from pytest_factorfair.benchmarks.items.writing import ItemFields, option, written
 from pytest_factorfair.benchmarks.published_files import Row, slug
-from pytest_factorfair.domain import plural
+from pytest_factorfair.domain import listed, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.wings import Wing
 
 if TYPE_CHECKING:
     from pytest_factorfair.logs.log import Log, LoggedItem
 
-FOR_BIAS = "category, question_polarity, context_condition, answer_info and additional_metadata"
-"""What a log of BBQ says of its questions, as BBQ's files do."""
-
 _LABELLED = re.compile(
     r"\s*(?:context|passage)\s*:\s*(.*?)\s*\n\s*question\s*:\s*(.*?)\s*", re.DOTALL | re.IGNORECASE
 )
 """A context and a question in one text."""
 
+_COMMON: Mapping[str, str] = {
+    "en": r"the|and|was|were|who|not",
+    "es": r"el|los|una|y|quién|en",
+    "ca": r"els|amb|qui|i|més|va",
+    "nl": r"de|het|een|en|wie|niet",
+    "tr": r"ve|bir|bu|kim|değil|için",
+}
+"""Common words of the languages of benchmarks whose rows have equal columns."""
+
 
 def from_log(request: ImportRequest) -> ImportedChecklist:
-    """Import the items of a log: those of BBQ as from BBQ's files, others as facts with a right answer.
+    """Import the items of a log: those of a published benchmark as from its files, others as facts.
+
+    A benchmark is told by the columns of its rows, which tools log beside prompts, and benchmarks with equal
+    columns by the language of their questions.
 
     Raises:
-        InputError: the log is damaged, or has no question with options and a right answer.
+        InputError: the log is damaged, has no question with options and a right answer, or has questions of
+            benchmarks in several languages.
     """
-    rows: list[Row] = []
+    rows: dict[tuple[str, ...], list[Row]] = {}
     facts: list[ItemFields] = []
     left_out = 0
-    for item in _items(request.path):
-        if (row := _row(request.path, item)) is not None:
-            rows.append(row)
+    known = dict.fromkeys([*(coded.keys for coded in FORMATS.values()), decisions.KEYS])
+    for item in _items(request):
+        row = _row(request.path, item)
+        keys = next((keys for keys in known if not row.missing(keys)), None)
+        if keys is not None:
+            rows.setdefault(keys, []).append(row)
         elif (fact := _fact(item)) is not None:
             facts.append(fact)
         else:
             left_out += 1
-    gathered = Gathered.of(map(coded, rows))
-    taken = Counter(fields["id"] for fields in gathered.items)
-    for fact in facts:
-        taken[fact["id"]] += 1
-        if taken[fact["id"]] > 1:
-            fact["id"] = f"{fact['id']}_{taken[fact['id']]}"
-    if not (gathered.items or facts):
+    decided = [
+        decisions.decision(row, f"decision_{row.id('example_id')}", "decisions")
+        for row in rows.pop(decisions.KEYS, [])
+    ]
+    formats = {keys: _format_of(keys, section) for keys, section in rows.items()}
+    languages = {coded.language for coded in formats.values()} | ({"en"} if decided else set())
+    if len(languages) > 1:
+        titles = listed([coded.title for coded in formats.values()] + [decisions.TITLE] * bool(decided))
+        raise InputError(f"{request.path}: has questions of {titles}; a checklist has one language")
+    gathered = Gathered.of(formats[keys].read(row) for keys, section in rows.items() for row in section)
+    items = [*gathered.items, *(item for item, _ in decided)]
+    if not (items or facts):
         raise InputError(f"{request.path}: no question in it has options and a right answer")
-    notes = [*gathered.notes] if rows else []
+    _rename_equal([*items, *facts])
+    notes = []
+    if rows:
+        titles = listed([coded.title for coded in formats.values()])
+        notes += [f"{titles}: {gathered.notes[0]}", *gathered.notes[1:]]
+        notes += [coded.licence for coded in formats.values() if coded.licence]
+    if decided:
+        notes.append(f"{decisions.TITLE}: {plural(len(decided), 'question')}")
     if facts:
         notes.append(
-            f"no bias gate judges {plural(len(facts), 'question')}: the log does not say what a log of BBQ "
-            f"says ({FOR_BIAS})"
+            f"no bias gate judges {plural(len(facts), 'question')}: the log has the columns of no benchmark "
+            f"that can be imported ({', '.join([*FORMATS, 'discrim-eval'])})"
         )
     if left_out:
         notes.append(
             f"{plural(left_out, 'question')} left out: without a right answer, or with options that are "
             "empty, equal or too many"
         )
-    title = f"Questions of {request.path.stem}"
-    checklist = written(request, title, gathered.attributes, [*gathered.items, *facts], notes)
-    return checklist._replace(gated=bool(gathered.items))
+    attributes = {**gathered.attributes, **(decisions.attributes_of(decided) if decided else {})}
+    checklist = written(
+        request,
+        f"Questions of {request.path.stem}",
+        attributes,
+        [*items, *facts],
+        notes,
+        language=next(iter(languages), "en"),
+    )
+    return checklist._replace(gated=bool(items))
 
 
-def _items(path: Path) -> Iterator[LoggedItem]:
+def _format_of(keys: tuple[str, ...], rows: Sequence[Row]) -> BBQFormat:
+    """The format whose rows have these keys; of several, the first in the language of the questions."""
+    formats = [coded for coded in FORMATS.values() if coded.keys == keys]
+    if len(formats) == 1:
+        return formats[0]
+    texts = " ".join(f"{row['context']} {row['question']}" for row in rows).casefold()
+    return max(formats, key=lambda coded: len(re.findall(rf"\b(?:{_COMMON[coded.language]})\b", texts)))
+
+
+def _rename_equal(items: Sequence[ItemFields]) -> None:
+    """Number the ids that several items have."""
+    taken = Counter[str]()
+    for fields in items:
+        taken[fields["id"]] += 1
+        if taken[fields["id"]] > 1:
+            fields["id"] = f"{fields['id']}_{taken[fields['id']]}"
+
+
+def _items(request: ImportRequest) -> Iterator[LoggedItem]:
     """The questions with options of a log, each once, whatever the order of the options."""
     seen = set()
-    log: Log = Wing.LOGS.enter().open_log(path)
+    log: Log = Wing.LOGS.enter().open_with(request.path, request.arguments)
     for reply in log.replies():
         if (item := reply.item) is not None and item.options:
             asked = item.context, item.question, frozenset(text for _, text in item.options)
@@ -82,8 +133,11 @@ def _items(path: Path) -> Iterator[LoggedItem]:
                 yield item
 
 
-def _row(path: Path, item: LoggedItem) -> Row | None:
-    """A question as a row of BBQ's files; None if the log does not say what they say."""
+def _row(path: Path, item: LoggedItem) -> Row:
+    """A question as a row of a benchmark's file; what the log does not have as such is told from the item.
+
+    If its options are shuffled, the right one is rarely the third where it has to be, and reading fails.
+    """
     context, question = _divided(item)
     texts = [text for _, text in item.options]
     right = [number for number, (letter, _) in enumerate(item.options) if letter in item.targets]
@@ -93,11 +147,14 @@ def _row(path: Path, item: LoggedItem) -> Row | None:
         "context": context,
         "question": question,
         "label": order.index(right[0]) if right else None,
+        "choices": texts,
+        "answer": texts[right[0]] if right else None,
         **{f"ans{number}": texts[at] for number, at in enumerate(order)},
-        **item.metadata,
+        **{
+            name.removeprefix("\ufeff"): value for name, value in item.metadata.items()
+        },  # CBBQ's first column
     }
-    row = Row(path, None, values, f"question {item.id}")
-    return None if any(row[key] in (None, "") for key in CODED) else row
+    return Row(path, None, values, f"question {item.id}")
 
 
 def _original(texts: Sequence[str], answer_info: object) -> Sequence[int]:

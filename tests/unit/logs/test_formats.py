@@ -7,7 +7,8 @@ import json
 import math
 import shutil
 import tracemalloc
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,9 @@ def json_lines(file: Path) -> list[dict[str, Any]]:
         ("promptfoo.json", "results of promptfoo 0.123.1", "stub-a", {"temperature": 0, "max_tokens": 16}, 5),
         ("promptfoo.jsonl", "results of promptfoo", "stub-a", {}, 5),
         ("helm.json", "a scenario state of HELM", "smol/smollm2", {"temperature": 0.0, "max_tokens": 1, "top_p": 1, "frequency_penalty": 0, "presence_penalty": 0}, 4),
+        ("helm_original.json", "a scenario state of HELM", "smol/smollm2", {"temperature": 0, "max_tokens": 0, "top_p": 1, "frequency_penalty": 0, "presence_penalty": 0}, 2),
+        ("helm_calibrated.json", "a scenario state of HELM", "smol/smollm2", {"temperature": 0, "max_tokens": 0, "top_p": 1, "frequency_penalty": 0, "presence_penalty": 0}, 2),
+        ("promptfoo.csv", "a table of promptfoo", "stub-a", {}, 5),
         ("batch_results.jsonl", "results of a batch", "smollm2", {"temperature": 0, "max_tokens": 4, "system": "Reply with a letter."}, 4),
         ("chats.jsonl", "chat completions", "smollm2", {"temperature": 0, "max_tokens": 4, "system": "Reply with a letter."}, 3),
     ],
@@ -87,21 +91,16 @@ def test_inspect() -> None:
 @needs("inspect")
 def test_inspect_with_log_probabilities() -> None:
     file = LOGS / "inspect.json"
-    raw = json.loads(file.read_text())["samples"][0]["output"]
-    (token,) = [
-        token
-        for token in raw["choices"][0]["logprobs"]["content"]
-        if token["token"].strip() in ("A", "B", "C")
-    ]
-    first, _ = replies(open_log(file))
-    assert first.answered_by == raw["model"]
-    assert first.logprobs == pytest.approx(
-        {
-            top["token"].strip(): top["logprob"]
-            for top in token["top_logprobs"]
-            if top["token"].strip() in ("A", "B", "C")
-        }
-    )
+    outputs = [sample["output"] for sample in json.loads(file.read_text())["samples"]]
+    for reply, output in zip(replies(open_log(file)), outputs, strict=True):
+        assert reply.answered_by == output["model"]
+        assert "".join(token["token"] for token in reply.tokens).startswith(reply.text)
+        assert [
+            {top["token"]: top["logprob"] for top in token["top_logprobs"]} for token in reply.tokens
+        ] == [
+            {top["token"]: top["logprob"] for top in token["top_logprobs"]}
+            for token in output["choices"][0]["logprobs"]["content"]
+        ]
 
 
 def test_lm_evaluation_harness_scores_options() -> None:
@@ -110,7 +109,7 @@ def test_lm_evaluation_harness_scores_options() -> None:
         scores = [float(score) for ((score, _),) in sample["resps"]]
         options = [call["arg_1"].strip() for call in sample["arguments"].values()]
         assert reply.text == options[scores.index(max(scores))]
-        assert [*reply.logprobs.values()] == scores
+        assert reply.scores == dict(zip(options, scores, strict=True))
         assert reply.prompt == sample["arguments"]["gen_args_0"]["arg_0"]
         assert reply.item is not None
         assert [text for _, text in reply.item.options] == options
@@ -176,6 +175,203 @@ def test_helm() -> None:
         ]
         assert [dict(reply.item.options)[letter] for letter in reply.item.targets] == [right]
         assert f"{reply.item.context}\nQuestion: {reply.item.question}" == state["instance"]["input"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("file", "predicted"),
+    [
+        ("helm_original.json", {"id0": (2, 0.5107243212532717), "id1": (1, 0.522934046093506)}),
+        ("helm_calibrated.json", {"id0": (2, 0.7542911139215254), "id1": (1, 0.8194567789540969)}),
+    ],
+)
+def test_helm_with_a_request_per_option(file: str, predicted: dict[str, tuple[int, float]]) -> None:
+    """The chosen option and its probability are ``predicted_index`` and ``max_prob`` that HELM computed itself.
+
+    Its scores are by token or without those of the option alone; ours are the log likelihoods in them.
+    """
+    requests = json.loads((LOGS / file).read_text())["request_states"]
+    states = {state["instance"]["id"]: state for state in requests}
+    for reply in replies(open_log(LOGS / file)):
+        assert reply.item is not None
+        index, probability = predicted[reply.item.id]
+        assert reply.text == states[reply.item.id]["instance"]["references"][index]["output"]["text"]
+        scores = dict(reply.scores)
+        for state in requests:
+            if state["instance"]["id"] == reply.item.id:
+                option = state["instance"]["references"][state["reference_index"]]["output"]["text"]
+                tokens = helm_tokens(state, option)
+                if state["request_mode"] == "calibration":
+                    scores[option] -= sum(token["logprob"] for token in tokens)
+                elif "original" in file:
+                    scores[option] /= len(tokens)
+        total = sum(map(math.exp, scores.values()))
+        assert math.exp(scores[reply.text]) / total == pytest.approx(probability, rel=1e-6)
+        assert reply.prompt == states[reply.item.id]["instance"]["input"]["text"]
+        assert [text for _, text in reply.item.options] == [
+            reference["output"]["text"] for reference in states[reply.item.id]["instance"]["references"]
+        ]
+        assert len(reply.item.targets) == 1
+
+
+def helm_tokens(state: dict[str, Any], option: str) -> list[dict[str, Any]]:
+    """The tokens at the end of a request that spell an option."""
+    (completion,) = state["result"]["completions"]
+    tokens: list[dict[str, Any]] = completion["tokens"]
+    lengths = range(1, len(tokens) + 1)
+    return next(
+        tokens[-length:]
+        for length in lengths
+        if "".join(token["text"] for token in tokens[-length:]).strip() == option
+    )
+
+
+def helm_separate(folder: Path, change: Callable[[list[dict[str, Any]]], object], **spec: str) -> Path:
+    """HELM's state with changed requests of its first question: three options, each twice."""
+    state = json.loads((LOGS / "helm_calibrated.json").read_text())
+    change(state["request_states"])
+    state["adapter_spec"].update(spec)
+    file = folder / "state.json"
+    file.write_text(json.dumps(state))
+    return file
+
+
+def without_space(states: list[dict[str, Any]]) -> None:
+    """As tokenizers of SentencePiece decode the first token; the second of ``Not known`` is in bytes."""
+    tokens = states[0]["result"]["completions"][0]["tokens"]
+    tokens[-2]["text"] = tokens[-2]["text"].strip()
+    tokens[-1]["text"] = "".join(f"bytes:\\x{code:02x}" for code in tokens[-1]["text"].encode())
+
+
+@pytest.mark.parametrize(
+    ("change", "text", "error"),
+    [
+        (without_space, "The 24-year-old", ""),
+        (lambda states: states[1]["result"]["completions"][0]["tokens"][-1].update(logprob=None), "", ""),
+        (lambda states: states[1]["result"].update(success=False, error="OOM"), "", "OOM"),
+        (lambda states: states[4]["result"]["completions"][0]["tokens"].pop(), "", "the tokens at the end of its prompt do not spell the option 'The 24-year-old'"),
+        (lambda states: states[4]["result"]["completions"][0].update(tokens=[]), "", "the tokens at the end of its prompt do not spell the option 'The 24-year-old'"),
+    ],
+)  # fmt: skip
+def test_scores_of_helm_that_are_missing(
+    tmp_path: Path, change: Callable[[list[dict[str, Any]]], None], text: str, error: str
+) -> None:
+    """A NaN is an answer that cannot be read; a failed or truncated request is an error of its question alone."""
+    first, second = replies(open_log(helm_separate(tmp_path, change)))
+    assert (first.text, first.error) == (text, error)
+    assert second.text == "The 24-year-old"
+
+
+def test_requests_of_helm_that_are_no_scores(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"state\.json: entry 1: the calibration request of option 1 is missing$"
+    ):
+        replies(open_log(helm_separate(tmp_path, lambda states: states.pop(1))))
+    with pytest.raises(
+        InputError, match=r"entry 1: method ranking_binary asks about each option in a request"
+    ):
+        replies(open_log(helm_separate(tmp_path, len, method="ranking_binary")))
+
+
+def test_trials_of_helm_are_repeats(tmp_path: Path) -> None:
+    """Even of a single question, whose requests then follow one another."""
+    file = helm_separate(tmp_path, lambda states: states.__setitem__(slice(None), states[:6] * 2))
+    first, second = replies(open_log(file))
+    assert replace(first, where="") == replace(second, where="")
+
+
+@pytest.mark.parametrize(
+    ("scores", "text"),
+    [
+        ({0: "nan"}, ""),
+        ({7: "nan"}, ""),
+        (dict.fromkeys(range(12), "-inf"), ""),
+        ({0: "-inf"}, "same"),
+        ({1: "inf"}, ""),
+    ],
+)
+def test_log_likelihoods_that_are_no_numbers(tmp_path: Path, scores: Mapping[int, str], text: str) -> None:
+    """NumPy's argmax, by which the tool scores, takes the first NaN; the likeliest of the others is no answer."""
+    sample, *_ = json_lines(SCORED)
+    (usual,) = replies(open_log(_samples(tmp_path, sample)))
+    for at, score in scores.items():
+        sample["resps"][at][0][0] = score
+    (reply,) = open_log(_samples(tmp_path, sample)).replies()
+    assert reply.text == (usual.text if text else "")
+
+
+def _samples(folder: Path, *samples: object) -> Path:
+    file = folder / "samples.jsonl"
+    file.write_text("\n".join(map(json.dumps, samples)))
+    return file
+
+
+def test_the_table_of_promptfoo() -> None:
+    """It has the template and the variables of the prompts that the JSON file has."""
+    logged, expected = (replies(open_log(LOGS / f"promptfoo.{end}")) for end in ("csv", "json"))
+    for reply, other in zip(logged, expected, strict=True):
+        assert (reply.prompt, reply.text, reply.model) == (other.prompt, other.text, other.model)
+        assert reply.item is not None
+        assert other.item is not None
+        assert (reply.item.question, reply.item.options) == (other.item.question, other.item.options)
+    assert logged[4].error == "the call failed"
+
+
+def table(folder: Path, *prompts: str, rows: Iterable[str] = ("Anna,A,PASS,1.00,,,",)) -> Path:
+    columns = [
+        f'"[m{at}] {prompt}",Status,Score,Named Scores,Grader Reason,Comment'
+        for at, prompt in enumerate(prompts)
+    ]
+    file = folder / "out.csv"
+    file.write_text("\n".join([",".join(["who", *columns]), *rows]))
+    return file
+
+
+def test_prompts_of_promptfoos_tables(tmp_path: Path) -> None:
+    """A chat, a file, several columns; a mark against formulas is no part of a reply."""
+    chat = '[{""role"": ""system"", ""content"": ""Be brief.""}, {""role"": ""user"", ""content"": ""Who is {{who}}?""}]'
+    file = table(
+        tmp_path, chat, "prompts/a.txt: Where is {{ who }}?",
+        rows=["Anna,'-A,PASS,1.00,,,,B,FAIL,0.00,,,", "Peter,-1,PASS,1.00,,,,,ERROR,0.00,,,"],
+    )  # fmt: skip
+    logged = replies(open_log(file).of_model("m0"))
+    assert [(reply.prompt, reply.text, reply.settings) for reply in logged] == [
+        (f"Who is {name}?", text, {"system": "Be brief."}) for name, text in (("Anna", "-A"), ("Peter", "-1"))
+    ]
+    logged = replies(open_log(file).of_model("m1"))
+    assert [(reply.prompt, reply.text, reply.error, reply.where) for reply in logged] == [
+        ("Where is Anna?", "B", "", f"{file}:2, output 2"),
+        ("Where is Peter?", "", "the call failed", f"{file}:3, output 2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "row", "problem"),
+    [
+        ("Brief", "Anna,A,PASS,,,,", "column '[m0] Brief' is no template that names variables, such as {{question}}"),
+        ("Who is {{who | upper}}?", "Anna,A,PASS,,,,", "column '[m0] Who is {{who | upper}}?' is no template"),
+        ("Who is {{whom}}?", "Anna,A,PASS,,,,", "no column has the variable 'whom' of column '[m0] Who is {{whom}}?'"),
+        ("prompt.yaml: Who is {{who}}", "Anna,A,PASS,,,,", "has the name of a prompt's file and perhaps a part of its text"),
+        ("prompt.py", "Anna,A,PASS,,,,", "has the name of a prompt's file"),
+        ("Who is {{who}}?", "file://names.txt,A,PASS,,,,", "out.csv:2 has a variable that is itself a template or a file"),
+    ],
+)  # fmt: skip
+def test_tables_of_promptfoo_without_the_prompts(tmp_path: Path, prompt: str, row: str, problem: str) -> None:
+    file = table(tmp_path, prompt, rows=[row])
+    with pytest.raises(InputError) as caught:
+        replies(open_log(file))
+    assert problem in str(caught.value)
+    assert str(caught.value).startswith(f"{file}: a table of promptfoo, but ")
+    assert "; export JSON, which has all prompts and replies: promptfoo eval --output results.json" in str(
+        caught.value
+    )
+
+
+def test_tables_of_earlier_versions_of_promptfoo(tmp_path: Path) -> None:
+    """0.91 to 0.120: a verdict, and of failures the reason of the grader, is in the cell of the reply."""
+    file = tmp_path / "out.csv"
+    file.write_text("who,[m] Who is {{who}}?,Grader Reason,Comment\nAnna,[PASS] A,All assertions passed,\n")
+    with pytest.raises(InputError, match=r"but this version of it mixes replies with the reasons of graders"):
+        open_log(file)
 
 
 @pytest.mark.parametrize(
@@ -255,18 +451,15 @@ def test_results_of_a_batch_are_joined_by_custom_id() -> None:
     ]
     assert [reply.text for reply in answered] == ["A. Not known", "A. The ", "A. The "]
     assert [reply.finish for reply in answered] == ["length"] * 3
-    assert all(
-        math.isclose(sum(map(math.exp, reply.logprobs.values())), 1, abs_tol=0.6) for reply in answered
-    )
-    assert next(iter(answered[0].logprobs)) == "A"
+    assert all(reply.text == "".join(token["token"] for token in reply.tokens) for reply in answered)
 
 
 def test_chat_completions_are_those_of_the_batch() -> None:
     """In their order in the script, which has logged a header with a key, too."""
     batch = [reply for reply in replies(open_log(LOGS / "batch_results.jsonl")) if not reply.error]
     chats = replies(open_log(LOGS / "chats.jsonl"))
-    assert [(reply.prompt, reply.text, reply.logprobs) for reply in chats] == [
-        (reply.prompt, reply.text, reply.logprobs) for reply in reversed(batch)
+    assert [(reply.prompt, reply.text, reply.tokens) for reply in chats] == [
+        (reply.prompt, reply.text, reply.tokens) for reply in reversed(batch)
     ]
 
 
@@ -442,3 +635,87 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: str) -> None:
         tracemalloc.stop()
     assert count == 2000
     assert peak < 2 * 2**20
+
+
+GEMINI: dict[str, Any] = {
+    "candidates": [{"content": {"parts": [{"text": "Hm.", "thought": True}, {"text": "A"}], "role": "model"}, "finishReason": "MAX_TOKENS"}],
+    "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 1, "thoughtsTokenCount": 7, "totalTokenCount": 13},
+    "modelVersion": "gemini-x",
+}  # fmt: skip
+CONTENTS = {
+    "contents": [{"parts": [{"text": "Who?"}], "role": "user"}],
+    "systemInstruction": {"parts": [{"text": "Be brief."}]},
+    "generationConfig": {"temperature": 0, "maxOutputTokens": 9, "responseMimeType": "text/plain"},
+}
+
+
+def test_batches_of_gemini(tmp_path: Path) -> None:
+    """By key, with a file of requests; or of Vertex AI, whose lines repeat the request."""
+    withheld = {**GEMINI, "candidates": [{"finishReason": "SAFETY"}]}
+    two = {
+        **GEMINI,
+        "candidates": [
+            *GEMINI["candidates"],
+            {"content": {"parts": [{"text": "B"}]}, "finishReason": "STOP"},
+        ],
+    }
+    replied = {"a": {"response": GEMINI}, "b": {"error": {"code": 429, "message": "Quota exceeded"}},
+               "c": {"response": withheld}, "d": {"response": {"promptFeedback": {"blockReason": "OTHER"}}},
+               "e": {"response": two}}  # fmt: skip
+    by_key = results(
+        tmp_path,
+        [{"key": key, "request": CONTENTS} for key in replied],
+        *({"key": key, **reply} for key, reply in replied.items()),
+    )
+    vertex = tmp_path / "vertex.jsonl"
+    vertex.write_text(
+        "\n".join(
+            json.dumps({"status": "" if "response" in reply else "Quota exceeded", "processed_time": "2026-11-28T10:00:00Z", "request": CONTENTS, "response": reply.get("response", {})})
+            for reply in replied.values()
+        )
+    )  # fmt: skip
+    for file in (by_key, vertex):
+        logged = replies(open_log(file))
+        assert [(reply.text, reply.error, reply.finish) for reply in logged] == [
+            ("A", "", "length"), ("", "Quota exceeded", "stop"), ("", "", "filtered"), ("", "", "filtered"),
+            ("A", "", "length"), ("B", "", "stop"),
+        ]  # fmt: skip
+        assert [(reply.tokens_in, reply.tokens_out, reply.tokens_reasoning) for reply in logged[4:]] == [
+            (5, 8, 7), (None, None, None),
+        ]  # fmt: skip
+        assert {reply.prompt for reply in logged} == {"Who?"}
+        assert logged[0].settings == {"temperature": 0, "max_tokens": 9, "system": "Be brief."}
+        assert logged[0].model == "gemini-x"
+
+
+def copied(folder: Path, *names: str) -> Path:
+    for name in names:
+        shutil.copy(LOGS / name.rpartition("/")[2], folder / name)
+    return folder
+
+
+def test_a_folder_of_logs(tmp_path: Path) -> None:
+    """The samples of two tasks are one log; two runs of a task, or logs of other tools, are not."""
+    folder = tmp_path / "out"
+    (folder / "model").mkdir(parents=True)
+    with pytest.raises(InputError) as caught:
+        open_log(folder)
+    assert str(caught.value) == (
+        f"{folder}: a folder without scenario_state.json, samples_*.jsonl or *.eval; name a file"
+    )
+    copied(folder, f"model/{SCORED.name}", f"model/{SCORED.name.replace('samples_own_bbq', 'results')[:-1]}")
+    assert [reply.text for reply in replies(open_log(folder))] == [
+        reply.text for reply in replies(open_log(SCORED))
+    ]
+    copied(folder, f"model/{GENERATED.name}")
+    log = open_log(folder)
+    assert len(replies(log)) == 8
+    assert {*log.files} == {GENERATED.name, *open_log(SCORED).files}
+    (folder / "model" / SCORED.name.replace("T11", "T12")).write_bytes(SCORED.read_bytes())
+    shutil.copy(LOGS / "helm.json", folder / "scenario_state.json")
+    with pytest.raises(InputError) as caught:
+        open_log(folder)
+    assert str(caught.value) == (
+        f"{folder}: the folder has 4 logs; name one of model/{SCORED.name}, model/{SCORED.name.replace('T11', 'T12')}, "
+        f"model/{GENERATED.name} and 1 more"
+    )

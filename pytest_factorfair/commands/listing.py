@@ -73,15 +73,7 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
                     benchmarks.load(checklist_name, truth=preset.truth, base=Path.cwd()).title,
                 )
         case "presets":
-            for word, shown_preset in PRESETS.items():
-                sizes = (
-                    f"{shown_preset.sampling.samples} answers per topic and context",
-                    f"{shown_preset.sampling.objective} per fact",
-                    f"{shown_preset.sampling.images} pictures per prompt",
-                )
-                how = f"{shown_preset.sampling.design} design, {shown_preset.truth} truths"
-                judged = "" if shown_preset.judged else "; gates are not judged"
-                yield word, f"{', '.join(sizes)}; {how}{judged}"
+            yield from _presets()
         case "metrics":
             benchmark = benchmarks.benchmark_of(loaded(checklist, preset.truth)[0])
             for word, metric in benchmark.metrics.items():
@@ -100,6 +92,26 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
                 yield from ((word, "") for word in sorted(filters.get("context", ())))
             else:
                 yield from ((kind, ", ".join(sorted(words))) for kind, words in filters.items())
+
+
+def _presets() -> Iterator[tuple[str, str]]:
+    """The sizes, design and truth set of each preset."""
+    from pytest_factorfair.benchmarks.canary import BASELINE_REPEATS
+    from pytest_factorfair.config.settings import CANARY, PRESETS
+
+    for word, preset in PRESETS.items():
+        sampling = preset.sampling
+        if word == CANARY:
+            yield word, f"{sampling.repeats} answers per question; {BASELINE_REPEATS} in the first run"
+            continue
+        sizes = (
+            f"{sampling.samples} answers per topic and context",
+            f"{sampling.objective} per fact",
+            f"{sampling.images} pictures per prompt",
+        )
+        how = f"{sampling.design} design, {preset.truth} truths"
+        judged = "" if preset.judged else "; gates are not judged"
+        yield word, f"{', '.join(sizes)}; {how}{judged}"
 
 
 def _models() -> Iterator[tuple[str, str]]:

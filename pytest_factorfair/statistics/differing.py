@@ -23,7 +23,7 @@ import numpy as np
 
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 
-PERMUTATIONS = 9_999
+PERMUTATIONS = 1_999
 
 DECIMALS = 2
 """The decimals of differences and of their limit, which messages print."""

@@ -69,7 +69,7 @@ def test_the_first_run_writes_the_baseline_and_says_so(tasteful: Project) -> Non
     assert "Ship it, as far as these gates go: it still answers as in the baseline." in printed
 
 
-def test_a_changed_model_fails(tasteful: Project) -> None:
+def test_a_changed_model_fails(tasteful: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """The count is exact, in terminal, report, page, JUnit and evidence; ``judge`` agrees."""
     run(tasteful)
     result = run(tasteful, "--junitxml=junit.xml", CHANGED="0.1")
@@ -85,6 +85,8 @@ def test_a_changed_model_fails(tasteful: Project) -> None:
     for text in (*texts[:4], gate["reason"], gate["explanation"]["sentence"]):
         assert expected in " ".join(text.split())
     assert main(["judge", str(folder), "--gate=default", "--baseline", BASELINE, "-o", "judged"]) == 1
+    assert main(["compare", BASELINE, str(folder)]) == 4
+    assert "judge NEW --gate=default --baseline OLD" in capsys.readouterr().err
 
 
 def test_noise_is_no_change(tasteful: Project) -> None:

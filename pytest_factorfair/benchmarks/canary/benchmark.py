@@ -50,6 +50,7 @@ class CanaryBenchmark(Benchmark[Canary, CanaryCase, CanaryAnswers]):
     counts_copies = True
     metrics: Mapping[str, Metric] = {ANSWERS.name: ANSWERS}
     unit = "answers per question"
+    comparison = "a canary is compared by factorfair judge NEW --gate=default --baseline OLD"
 
     cases = staticmethod(cases)
     queries = staticmethod(queries)

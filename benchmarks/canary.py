@@ -37,7 +37,7 @@ SHARES = (0.0, 0.05, CHANGED, 0.20)
 FALSE_ALARM = 0.05
 """The promised rate of the same model, beside ``POWER`` for one with a tenth of its answers changed."""
 
-LEAST_DRAW = 0.80
+LEAST_DRAW = 0.90
 """Models that draw are promised this power if their first choice is as likely as that."""
 
 REPORTS = 20

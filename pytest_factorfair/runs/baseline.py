@@ -116,11 +116,19 @@ def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> B
     for case_record in records:
         dropped.setdefault(case_record.case.model, set()).update(case_record.dropped)
     identities = report["fingerprint"]["models"].items()
+    scores = tuple(Score(**row) for row in report["scores"])
+    copies_counted = {
+        score.checklist
+        for benchmark in benchmarks_of(scores)
+        for score in scores
+        if benchmark.counts_copies and score.metric in benchmark.metrics
+    }
     # Its own counts leave out copies at temperature 0, too.
     records = distinct(
-        records, [spec for spec, identity in identities if deterministic(identity, dropped.get(spec, ()))]
+        records,
+        [spec for spec, identity in identities if deterministic(identity, dropped.get(spec, ()))],
+        copies_counted,
     )
-    scores = tuple(Score(**row) for row in report["scores"])
     return Baseline(
         name,
         {"declines": "missing", **report["fingerprint"]},  # as in reports of before the setting

@@ -28,7 +28,7 @@ PERMUTATIONS = 1_999
 DECIMALS = 2
 """The decimals of differences and of their limit, which messages print."""
 
-SIMULATED = 2_000
+SIMULATED = 1_000
 """Pairs of runs, from which the power of a test is simulated."""
 
 SEED = 41

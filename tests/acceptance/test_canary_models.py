@@ -80,27 +80,25 @@ def judged(project: Project, label: str, url: str, *arguments: str, repeats: int
     """The verdict of a run, or "" of the first one; at temperature 0, fewer repeats than usual are enough."""
     project.run_pytest(
         "-p", "no:xdist", "--factorfair-preset=canary", "--factorfair-model=openai/served",
-        f"--factorfair-model-arg=base_url={url}", "--factorfair-model-arg=max_tokens=10",
+        f"--factorfair-model-arg=base_url={url}", "--factorfair-model-arg=max_tokens=8",
         f"--factorfair-samples=repeats={repeats}", "--factorfair-max-connections=4", *arguments,
     )  # fmt: skip
-    (*gates,) = project.report()["gates"]
+    gates = project.report()["gates"]
     for gate in gates:
-        print(f"{label}: {gate['verdict']}: {gate['explanation']['sentence']}")  # noqa: T201  # the figures
-    return gates[0]["verdict"] if gates else ""
+        print(f"{label}: {gate['verdict']}: {gate['reason']}")  # noqa: T201  # the figures
+    return str(gates[0]["verdict"]) if gates else ""
 
 
 def test_two_models(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same model passes however it is computed; another one, and another quantization, fail."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with served(smollm2(), 4, 1) as url:
-        assert not judged(project, "first run", url, repeats=4)
+        assert not judged(project, "first run", url, repeats=3)
         assert judged(project, "the same", url) == "passed"
-        assert judged(project, "again", url) == "passed"
         assert judged(project, "a request at a time", url, "--factorfair-max-connections=1") == "passed"
     with served(smollm2(), 1, 2) as url:
         assert judged(project, "one slot, two threads", url) == "passed"
-    for kind in ("Q8_0", "Q4_0"):
-        with served(quantized(project.path / f"{kind}.gguf", kind), 4, 1) as url:
-            assert judged(project, kind, url) == "failed"
+    with served(quantized(project.path / "smollm2.gguf", "Q4_0"), 4, 1) as url:
+        assert judged(project, "another quantization", url) == "failed"
     with served(gemma(project.path / "gemma.gguf"), 4, 1) as url:
         assert judged(project, "Gemma 3", url) == "failed"

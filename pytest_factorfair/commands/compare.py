@@ -130,6 +130,7 @@ def compare(
         InputError: a file is no report, reports cannot be compared, or no report has the teacher.
     """
     # Lazy: these import numpy and the scores, which `factorfair --help` does not need.
+    from pytest_factorfair.benchmarks import benchmarks_of
     from pytest_factorfair.domain.board import Board, Leaderboard
     from pytest_factorfair.drawing.statements import detector_lines
     from pytest_factorfair.gates.comparison import boards
@@ -157,7 +158,10 @@ def compare(
         shared_boards = boards([compared_model for compared_model, _ in compared_models])
         followed = tuple(_successions(compared, baseline=baseline))
     if not shared_boards and not followed:
-        raise InputError(f"{' and '.join(paths)}: they have no score in common")
+        scores = [score for report in reports for score in report.summary.scores]
+        ways = dict.fromkeys(benchmark.comparison for benchmark in benchmarks_of(scores))
+        problem = "; ".join(("they have no score in common", *filter(None, ways)))
+        raise InputError(f"{' and '.join(paths)}: {problem}")
     runs = [report.summary.fingerprint for report in reports]
     notes = [
         f"{report.name}: NOT JUDGED: {report.summary.incomplete}"

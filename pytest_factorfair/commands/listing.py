@@ -98,16 +98,21 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
 
 
 def _presets() -> Iterator[tuple[str, str]]:
-    """The sizes, design and truths of each preset."""
-    from pytest_factorfair.config.settings import PRESETS
+    """The sizes, design and truth set of each preset."""
+    from pytest_factorfair.benchmarks.canary import BASELINE_REPEATS
+    from pytest_factorfair.config.settings import CANARY, PRESETS
 
     for word, preset in PRESETS.items():
+        sampling = preset.sampling
+        if word == CANARY:
+            yield word, f"{sampling.repeats} answers per question; {BASELINE_REPEATS} in the first run"
+            continue
         sizes = (
-            f"{preset.sampling.samples} answers per topic and context",
-            f"{preset.sampling.objective} per fact",
-            f"{preset.sampling.images} pictures per prompt",
+            f"{sampling.samples} answers per topic and context",
+            f"{sampling.objective} per fact",
+            f"{sampling.images} pictures per prompt",
         )
-        how = f"{preset.sampling.design} design, {preset.truth} truths"
+        how = f"{sampling.design} design, {preset.truth} truths"
         judged = "" if preset.judged else "; gates are not judged"
         yield word, f"{', '.join(sizes)}; {how}{judged}"
 

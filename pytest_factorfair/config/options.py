@@ -123,7 +123,7 @@ ASKED: tuple[RunOption, ...] = (
         "preset",
         "choice",
         "sample sizes, prompts, design and truth set in one word: tiny (a first look of some hundred calls, "
-        "report only), smoke (report only), ci, paper; canary (384 calls, then 192: does the model still "
+        "report only), smoke (report only), ci, paper; canary (576 calls, then 192: does the model still "
         "answer as in its first such run?)",
         choices=("tiny", "smoke", "ci", "paper", "canary"),
         default="ci",

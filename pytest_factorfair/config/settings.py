@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from pytest_factorfair.benchmarks.canary import BASELINE_REPEATS, REPEATS
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import FILES, OPTIONS
 from pytest_factorfair.config.sources import OptionValue, Replicas
@@ -51,12 +52,9 @@ TINY = "tiny"
 CANARY = "canary"
 """The preset that compares a model's answers to fixed questions with those of its first run, its baseline."""
 
-BASELINE_REPEATS = 4
-"""How often that run asks each question: twice as often as later ones, to learn how steady the model is."""
-
 PRESETS: dict[str, Preset] = {
     CANARY: Preset(
-        Sampling("balanced", samples=1, objective=1, seed=0, repeats=2, declines="missing"), "audited"
+        Sampling("balanced", samples=1, objective=1, seed=0, repeats=REPEATS, declines="missing"), "audited"
     ),
     TINY: Preset(
         Sampling(

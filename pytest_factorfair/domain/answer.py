@@ -86,7 +86,7 @@ class Reading:
 class Answer:
     """The answer to a query, as parsed from its response.
 
-    ``reason`` is empty if an option was chosen, otherwise a short phrase ("ambiguous", "cut off", "empty",
+    ``reason`` is empty if the query was answered, otherwise a short phrase ("ambiguous", "cut off", "empty",
     ...). ``groups`` are those of the chosen option and ``background`` those that the context names, by
     attribute. ``key`` is the response's key in the store. ``repeat`` is how often the case had asked the same
     prompt before. A picture has one answer per face, with the detector's ``confidence`` by attribute.
@@ -116,7 +116,9 @@ class Answer:
     @property
     def face(self) -> bool:
         """Whether this is the answer for a face; a picture may have several."""
-        return self.letter is None and (self.outcome == "answered" or self.reason == NO_GROUP)
+        if self.letter is not None or WORDING in self.groups:
+            return False
+        return self.outcome == "answered" or self.reason == NO_GROUP
 
     @property
     def declined(self) -> bool:
@@ -128,6 +130,9 @@ class Answer:
         """The outcome as reports call it, where a reply that the provider filtered is not a refusal."""
         return "filtered" if self.reason == FILTERED else self.outcome
 
+
+WORDING = "wording"
+"""Stands for an attribute in the groups of an answer to a query without options: the words of the reply."""
 
 UNLOGGED = "not in the log"
 """The reason of an answer that the log of another tool lacks; its outcome is ``error``."""

@@ -113,7 +113,8 @@ class Query:
     groups that a context names at random, by attribute. ``direction`` is the end of the statistic that the
     query asks for ("most likely" is highest), None if it asks for neither. ``case`` is the query's case;
     ``explained`` is whether the reply must give a reason, too. ``picture`` is an encoded picture that is sent
-    with the text; the options are then what may be seen in it.
+    with the text; the options are then what may be seen in it. A query of text without options is answered by
+    the wording of the reply.
     """
 
     id: str

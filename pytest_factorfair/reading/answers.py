@@ -12,6 +12,7 @@ from math import isfinite, prod
 
 from pytest_factorfair.domain import (
     ENGLISH,
+    WORDING,
     Answer,
     AnswerMode,
     Attribute,
@@ -43,11 +44,13 @@ def read(
     answers: AnswerMode = "text",
     language: Language = ENGLISH,
 ) -> Reading:
-    """Determine which of 2 to 26 options a response chose.
+    """Determine which of 2 to 26 options a response chose; without options, whether it says anything.
 
     The requested ``direction`` of the statistic and the language help to interpret its words. A cut-off
     response is never an answer, even if it contains a letter, because the rest is unknown.
     """
+    if not options and response.finish in ("stop", "length") and wording(response.text):
+        return Reading("answered")
     reading = as_requested(response, options, answers)
     if reading is not None:
         return reading
@@ -55,6 +58,23 @@ def read(
     from pytest_factorfair.reading.text import read_text
 
     return read_text(response.text, vocabulary(options, direction, language))
+
+
+WORDS = 8
+"""How many words of a reply are compared, so that a talkative model is, too."""
+
+_WORD = re.compile(r"\w+")
+
+
+def wording(text: str) -> str:
+    """The first words of a reply without reasoning, signs and capitals, by which replies are compared.
+
+    >>> wording("<think>Red?</think> **Blue**, my *favourite*.")
+    'blue my favourite'
+    """
+    from pytest_factorfair.reading.clean import without_reasoning
+
+    return " ".join(_WORD.findall(without_reasoning(text).casefold())[:WORDS])
 
 
 def as_requested(
@@ -126,6 +146,8 @@ def answer(
 ) -> Answer:
     """The answer to one query, with the groups of the chosen option; the reason of an error is its message.
 
+    A question without options is answered by the wording of the reply, even of one that is cut off.
+
     A ``reading`` from a user's hook replaces the built-in one. ``answers`` is the answer mode, ``language``
     the checklist's language.
     """
@@ -135,12 +157,15 @@ def answer(
     elif reading is None:
         reading = read(exchange.response, query.options, query.direction, answers, language)
     option = next((option for option in query.options if option.letter == reading.letter), None)
+    groups = option.groups if option else {}
+    if not query.options and reading.outcome == "answered" and exchange.response is not None:
+        groups = {WORDING: wording(exchange.response.text)}
     return Answer(
         query=query.id,
         outcome=reading.outcome,
         reason=utf8(reading.reason),
         letter=reading.letter,
-        groups=option.groups if option else {},
+        groups=groups,
         background=query.background,
         key=exchange.key,
         repeat=query.repeat,

@@ -147,7 +147,9 @@ class AnswerReader:
 
     def can_judge(self, query: Query, response: Response) -> bool:
         """Whether all that reads a reply is imported; otherwise ``catch_up`` is going to import it."""
-        exact = self._parses or reading.as_requested(response, query.options, self._run.settings.answers)
+        exact = self._parses or (
+            query.options and reading.as_requested(response, query.options, self._run.settings.answers)
+        )
         self._has_to_parse |= not exact
         return bool(exact)
 
@@ -195,8 +197,11 @@ class AnswerReader:
 
 
 def own_reading(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:
-    """The user's reading of a reply, checked, because the reader may return anything."""
-    if read is None or exchange.response is None:
+    """The user's reading of a reply, checked, because the reader may return anything.
+
+    None to use ours, as for a question without options: its answer is the wording.
+    """
+    if read is None or exchange.response is None or not exchange.query.options:
         return None
     user_reading = read(exchange.response, exchange.query)
     if user_reading is None:

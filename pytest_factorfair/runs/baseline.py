@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_factorfair.benchmarks import benchmark_named, benchmark_of, benchmarks_of
 from pytest_factorfair.benchmarks import cases as cases_of
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Counts
+from pytest_factorfair.config.settings import CANARY
 from pytest_factorfair.domain import Fingerprint, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import deterministic
+from pytest_factorfair.models.arguments import SAMPLING
 from pytest_factorfair.reports.json_report import opened, record
 from pytest_factorfair.runs.tabulating import AskedCases, distinct
 
@@ -89,6 +91,8 @@ def of_run(run: Run, path: str, current: Fingerprint) -> Baseline:
     if baseline.incomplete:
         raise InputError(f"{baseline.name}: not judged ({baseline.incomplete}): it cannot be a baseline")
     comparable(baseline.name, baseline.fingerprint, asdict(current))
+    if run.settings.preset == CANARY:
+        _same_model(baseline.name, baseline.fingerprint["models"], current.models)
     return baseline
 
 
@@ -112,11 +116,19 @@ def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> B
     for case_record in records:
         dropped.setdefault(case_record.case.model, set()).update(case_record.dropped)
     identities = report["fingerprint"]["models"].items()
+    scores = tuple(Score(**row) for row in report["scores"])
+    copies_counted = {
+        score.checklist
+        for benchmark in benchmarks_of(scores)
+        for score in scores
+        if benchmark.counts_copies and score.metric in benchmark.metrics
+    }
     # Its own counts leave out copies at temperature 0, too.
     records = distinct(
-        records, [spec for spec, identity in identities if deterministic(identity, dropped.get(spec, ()))]
+        records,
+        [spec for spec, identity in identities if deterministic(identity, dropped.get(spec, ()))],
+        copies_counted,
     )
-    scores = tuple(Score(**row) for row in report["scores"])
     return Baseline(
         name,
         {"declines": "missing", **report["fingerprint"]},  # as in reports of before the setting
@@ -155,6 +167,25 @@ def comparable(
             raise InputError(
                 f"{name}: checklist {checklist} is {former_digest[:12]}, {other} is {digest[:12]}: "
                 f"its content has changed, {verdict}"
+            )
+
+
+def _same_model(name: str, former: Mapping[str, Any], current: Mapping[str, Any]) -> None:
+    """Refuse the baseline of a canary that asked another model, or the same one with other parameters.
+
+    Raises:
+        InputError: the model, or the first parameter that differs, with both values.
+    """
+    (model,) = current
+    if model not in former:
+        raise InputError(
+            f"{name}: its model is {', '.join(former)}, this run's is {model}: a canary follows one model"
+        )
+    for parameter in ("parameters", "system", *SAMPLING):
+        values = (identities[model].get(parameter) for identities in (former, current))
+        for label, former_value, value in _differing(parameter, *values):
+            raise InputError(
+                f"{name}: {label} is {former_value}, this run's is {value}: a canary is asked alike each time"
             )
 
 

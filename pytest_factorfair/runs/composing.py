@@ -140,6 +140,8 @@ def _check_settings(settings: Settings, checklist: Checklist) -> None:
         raise InputError(f"{settings.where('samples')}: checklist '{checklist.name}' asks for {sizes}")
     if settings.answers != "text" and checklist.modality == "image":
         raise InputError(f"{settings.where('answers')}: a picture has no letters; leave the option out")
+    if settings.answers != "text" and checklist.protocol == CANARY:
+        raise InputError(f"{settings.where('answers')}: a canary compares words; leave the option out")
     if settings.answers == "probabilities" and not benchmark_of(checklist).counts_probabilities:
         raise InputError(
             f"{settings.where('answers')}: the benchmark of checklist '{checklist.name}' counts no "

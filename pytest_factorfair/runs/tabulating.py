@@ -27,12 +27,13 @@ def tabulate(
     The copies of deterministic models do not count.
     """
     specs = tuple(models)
-    without_copies = distinct(records, deterministic(models, records))
+    asked = tuple(asked)
+    copies_counted = [checklist.name for checklist, _ in asked if benchmark_of(checklist).counts_copies]
+    counting = distinct(records, deterministic(models, records), copies_counted)
     tables: list[Counts] = []
     for checklist, cases in asked:
         with attributed(f"the counts of checklist '{checklist.name}'"):
             benchmark = benchmark_of(checklist)
-            counting = records if benchmark.counts_copies else without_copies
             tables += benchmark.count(counting, checklist, cases, models=specs, sampling=sampling)
     return tuple(sorted(tables, key=lambda counts: specs.index(counts.model)))
 
@@ -47,14 +48,17 @@ def deterministic(models: Mapping[str, Model], records: Iterable[Record]) -> fro
     )
 
 
-def distinct(records: Iterable[Record], deterministic: Collection[str]) -> tuple[Record, ...]:
+def distinct(
+    records: Iterable[Record], deterministic: Collection[str], copies_counted: Collection[str] = ()
+) -> tuple[Record, ...]:
     """Drops repeated answers of deterministic models, which are given by spec.
 
-    Counting a copy would narrow an interval without a new observation: n counts distinct prompts.
+    Counting a copy would narrow an interval without a new observation: n counts distinct prompts. Some
+    checklists ask whether all are copies: those of ``copies_counted`` keep them.
     """
     return tuple(
         replace(record, answers=tuple(answer for answer in record.answers if not answer.repeat))
-        if record.case.model in deterministic
+        if record.case.model in deterministic and record.case.checklist not in copies_counted
         else record
         for record in records
     )

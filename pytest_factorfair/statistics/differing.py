@@ -1,56 +1,104 @@
-"""In how many questions do two runs differ, and in how many could they by chance? An exact permutation test.
+"""In how many questions do the answers of two runs differ, and in how many could they by chance?
 
-If nothing has changed, the answers that both runs got to a question are exchangeable: it is chance which of
-them are of which run. So, given the answers of both together, the chance that the runs have none in common
-follows from counting the divisions (``chance_of_difference``), whatever the model's own noise. The number of
-questions that differ is a sum of independent events with these chances (``most_by_chance``).
+The difference of two runs in a question is how much oftener an answer of one run is unlike an answer of the
+other than two answers of the same run are unlike each other. Without noise it is 1 where the answer changed,
+and 0 elsewhere, so that its sum counts questions. If nothing changed, it is 0 on average, whatever the noise:
+it is half the squared distance between the distributions of the answers, estimated without bias: the maximum
+mean discrepancy with the kernel "equal or not", close to the one by which Gao, Liang and Guestrin tell models
+behind APIs apart ("Model Equality Testing", ICLR 2025, arXiv 2410.20247).
+
+If nothing changed, the answers that both runs got to a question are exchangeable: it is chance which of them
+are of which run. So dividing them at random shows which differences occur by chance (``most_by_chance``).
+
+Counts are arrays of how often each answer was given, in the last axis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from itertools import product
-from math import comb, prod
+from math import ceil
+
+import numpy as np
+
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+
+PERMUTATIONS = 1_999
+
+DECIMALS = 2
+"""The decimals of differences and of their limit, which messages print."""
+
+SIMULATED = 1_000
+"""Pairs of runs, from which the power of a test is simulated."""
+
+SEED = 41
 
 
-def differ(counts: Sequence[int], others: Sequence[int]) -> bool:
-    """Whether two runs, which gave each answer as often as these counts say, have none in common."""
-    return not any(count and other for count, other in zip(counts, others, strict=True))
+def difference(before: IntArray, now: IntArray) -> FloatArray:
+    """How two runs, which gave each answer as often as these counts (..., answers) say, differ in a question.
+
+    Each run must have at least two answers.
+
+    >>> difference(np.array([4, 0]), np.array([0, 2]))
+    1.0
+    >>> difference(np.array([2, 2]), np.array([1, 1]))
+    -0.33333333333333337
+    """
+
+    def alike(counts: IntArray) -> FloatArray:
+        total = counts.sum(-1)
+        return np.asarray((counts * (counts - 1)).sum(-1) / (total * (total - 1)))
+
+    between = (before * now).sum(-1) / (before.sum(-1) * now.sum(-1))
+    return np.asarray((alike(before) + alike(now)) / 2 - between)[()]
 
 
 @cache
-def chance_of_difference(together: tuple[int, ...], size: int) -> float:
-    """The chance that ``size`` of these answers, drawn at random, have none in common with the rest.
+def _by_chance(together: tuple[int, ...], size: int) -> FloatArray:
+    """The differences if ``size`` of these answers, drawn at random, were those of one of the runs."""
+    random = np.random.default_rng(SEED)
+    drawn = random.multivariate_hypergeometric(together, size, size=PERMUTATIONS)
+    return difference(np.array(together) - drawn, drawn)
 
-    >>> chance_of_difference((4, 2), 2)  # A A A A and B B, one of the 15 divisions
-    0.06666666666666667
-    >>> chance_of_difference((5, 1), 2)
-    0.0
+
+def most_by_chance(pairs: Sequence[tuple[IntArray, IntArray]], alpha: float) -> float:
+    """What the sum of the differences exceeds with probability alpha at most if nothing changed; at least 0.
+
+    The ``pairs`` are the counts of both runs, one for each question. Always the same divisions are drawn.
     """
-    ways = 0
-    for drawn in product(*(range(count + 1) for count in together)):
-        rest = tuple(count - taken for count, taken in zip(together, drawn, strict=True))
-        if sum(drawn) == size and differ(drawn, rest):
-            ways += prod(map(comb, together, drawn))
-    return ways / comb(sum(together), size)
+    random = np.random.default_rng(SEED)
+    sums = np.zeros(PERMUTATIONS)
+    for before, now in pairs:
+        together = tuple(sorted((before + now).tolist(), reverse=True))
+        if together[0] < sum(together):
+            sums += random.permutation(_by_chance(together, int(now.sum())))
+    limit = float(np.sort(sums)[-int(alpha * (PERMUTATIONS + 1))])
+    scale: int = 10**DECIMALS
+    return max(ceil(scale * limit - 1e-9) / scale, 0.0)
 
 
-def most_by_chance(chances: Iterable[float], alpha: float) -> int:
-    """The smallest number that so many independent events exceed with probability alpha at most.
+def power(questions: Sequence[IntArray], size: int, changed: float, alpha: float) -> float:
+    """The chance to notice that this share of the questions has another first choice, with ``size`` answers.
 
-    >>> most_by_chance([1 / 3] * 14, 0.025)
-    8
+    ``questions`` are the counts of the answers in the baseline, whose shares the simulated runs draw from.
+    The other first choice is the second one: the two change places.
     """
-    distribution = [1.0]
-    for chance in chances:
-        distribution = [
-            happens * chance + not_yet * (1 - chance)
-            for happens, not_yet in zip([0.0, *distribution], [*distribution, 0.0], strict=True)
-        ]
-    beyond = 0.0
-    for number in range(len(distribution) - 1, 0, -1):
-        beyond += distribution[number]
-        if beyond > alpha:
-            return number
-    return 0
+    random = np.random.default_rng(SEED)
+    # A question whose answers are all alike has another answer, too.
+    shares = np.zeros((len(questions), 1 + max(map(len, questions))))
+    for row, counts in zip(shares, questions, strict=True):
+        row[: len(counts)] = np.sort(counts / counts.sum())[::-1]
+    swapped = shares.copy()
+    swapped[:, :2] = shares[:, 1::-1]
+
+    def sums(answers: FloatArray) -> FloatArray:
+        """The difference of simulated pairs of runs, the second of which draws from these shares."""
+        baseline = random.multinomial(int(questions[0].sum()), shares, size=(SIMULATED, len(shares)))
+        return np.asarray(
+            difference(baseline, random.multinomial(size, answers)).sum(axis=-1).round(DECIMALS)
+        )
+
+    same = np.broadcast_to(shares, (SIMULATED, *shares.shape))
+    differ = random.random((SIMULATED, len(shares), 1)) < changed
+    limit = max(float(np.quantile(sums(same), 1 - alpha, method="higher")), 0.0)
+    return float((sums(np.where(differ, swapped, shares)) > limit).mean())

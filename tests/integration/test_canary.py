@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import runpy
@@ -14,7 +15,7 @@ from pytest_factorfair.commands.cli import main
 from tests.project import Project, program
 from tests.servers import StubServer
 
-QUESTIONS, FIRST, LATER = 96, 4, 2
+QUESTIONS, FIRST, LATER = 48, 12, 4
 BASELINE = "factorfair-canary-python-tasteful-answer.json.gz"
 
 
@@ -49,7 +50,7 @@ def changed(share: float) -> int:
 
 
 def test_the_first_run_writes_the_baseline_and_says_so(tasteful: Project) -> None:
-    """It judges nothing; each later run asks again, half as often, and passes if nothing has changed."""
+    """It judges nothing; each later run asks again, less often, and passes if nothing has changed."""
     first = run(tasteful)
     assert first.ret == 0
     assert calls(tasteful) == QUESTIONS * FIRST
@@ -62,18 +63,18 @@ def test_the_first_run_writes_the_baseline_and_says_so(tasteful: Project) -> Non
     assert again.ret == 0
     assert calls(tasteful) == QUESTIONS * (FIRST + LATER)
     printed = " ".join(again.stdout.str().split())
-    sentence = r"Answers differ from \d{4}-\d\d-\d\d in 0 of 96 questions; by chance at most 0\."
+    sentence = r"Answers differ from \d{4}-\d\d-\d\d in 0 of 48 questions; by chance at most 0\."
     assert re.search(rf"passed regression\(answers\): {sentence}", printed)
     assert "release: PASS" in printed
     assert "Ship it, as far as these gates go: it still answers as in the baseline." in printed
 
 
-def test_a_changed_model_fails(tasteful: Project) -> None:
+def test_a_changed_model_fails(tasteful: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """The count is exact, in terminal, report, page, JUnit and evidence; ``judge`` agrees."""
     run(tasteful)
     result = run(tasteful, "--junitxml=junit.xml", CHANGED="0.1")
     assert result.ret == 1
-    expected = f"nswers differ from {tasteful.report()['fingerprint']['times']['started'][:10]} in {changed(0.1)} of 96"
+    expected = f"nswers differ from {tasteful.report()['fingerprint']['times']['started'][:10]} in {changed(0.1)} of 48"
     folder = tasteful.report_path.parent
     texts = [result.stdout.str(), *((folder / name).read_text() for name in ("report.md", "report.html"))]
     texts.append((tasteful.path / "junit.xml").read_text())
@@ -84,17 +85,19 @@ def test_a_changed_model_fails(tasteful: Project) -> None:
     for text in (*texts[:4], gate["reason"], gate["explanation"]["sentence"]):
         assert expected in " ".join(text.split())
     assert main(["judge", str(folder), "--gate=default", "--baseline", BASELINE, "-o", "judged"]) == 1
+    assert main(["compare", BASELINE, str(folder)]) == 4
+    assert "judge NEW --gate=default --baseline OLD" in capsys.readouterr().err
 
 
 def test_noise_is_no_change(tasteful: Project) -> None:
     """In a third of the questions the model is undecided, in every run."""
     run(tasteful, NOISE="0.33")
-    assert run(tasteful, NOISE="0.33").ret == 0
+    assert run(tasteful, NOISE="0.33", RUN="1").ret == 0
     assert tasteful.report()["scores"][0]["value"] < 1
-    assert run(tasteful, NOISE="0.33", CHANGED="0.2").ret == 1
+    assert run(tasteful, NOISE="0.33", RUN="1", CHANGED="0.2").ret == 1
 
 
-@pytest.mark.parametrize(("lost", "judgement"), [("0.01", "passed"), ("0.2", "not judged")])
+@pytest.mark.parametrize(("lost", "judgement"), [("0.03", "passed"), ("0.2", "not judged")])
 def test_lost_answers_are_counted(tasteful: Project, lost: str, judgement: str) -> None:
     """The verdict mentions a few; above a twentieth there is no verdict. Cases without answers fail."""
     run(tasteful)
@@ -105,21 +108,74 @@ def test_lost_answers_are_counted(tasteful: Project, lost: str, judgement: str) 
     (gate,) = report["gates"]
     assert gate["verdict"] == judgement
     sentence = gate["explanation"]["sentence"] if judgement == "passed" else gate["reason"]
-    assert f"; {lost_questions} got no answer" in sentence or f"{lost_questions} questions of 96" in sentence
+    assert f"; {lost_questions} got no answers" in sentence or f"{lost_questions} questions of 48" in sentence
     assert gate["n"] == QUESTIONS - lost_questions
+
+
+def test_a_model_that_draws_is_watched_as_well_as_its_baseline_allows(tasteful: Project) -> None:
+    """With a first choice of 90 % a change shows; with one of 40 % it does not, which both runs say."""
+    run(tasteful, STRAY="0.1")
+    assert not [note for note in tasteful.report()["notes"] if "vary" in note]
+    assert run(tasteful, STRAY="0.1", RUN="1").ret == 0
+    assert run(tasteful, STRAY="0.1", RUN="1", CHANGED="0.1").ret == 1
+    Path(BASELINE).unlink()
+    run(tasteful, STRAY="0.6")
+    (note,) = (note for note in tasteful.report()["notes"] if "vary" in note)
+    text = r"answers vary too much: a change in 10% of the questions is seen in about (\d+) of 100 runs"
+    seen = re.search(text, note)
+    assert seen is not None
+    assert int(seen[1]) < 50
+    assert run(tasteful, STRAY="0.6", RUN="1").ret == 0
+    assert re.search(text, tasteful.report()["gates"][0]["explanation"]["sentence"])
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "message"),
+    [
+        (
+            '"python:tasteful:answer"',
+            '"python:other:answer"',
+            "its model is python:other:answer, this run's is python:tasteful:answer: a canary follows one",
+        ),
+        (
+            '"provider": "python"',
+            '"provider": "python", "temperature": 0.7',
+            "temperature is 0.7, this run's is missing",
+        ),
+        ('"canary": "', '"canary": "0', "its content has changed"),
+        ('"canary": "', '"other": "', "checklist canary is not in it"),
+    ],
+)
+def test_a_baseline_of_something_else_is_refused(
+    tasteful: Project, was: str, becomes: str, message: str
+) -> None:
+    run(tasteful)
+    baseline = gzip.decompress(Path(BASELINE).read_bytes()).decode()
+    assert was in baseline
+    tasteful.write("former.json", baseline.replace(was, becomes))
+    asked = calls(tasteful)
+    result = run(tasteful, "--factorfair-baseline=former.json")
+    assert result.ret == 4
+    (line,) = (line for line in result.errlines if line)
+    assert message in line
+    assert calls(tasteful) == asked
 
 
 def test_workers_and_a_service_at_temperature_0(project: Project, stub: StubServer) -> None:
     """That is the default; repeated answers count, although the model is deterministic."""
     arguments = ("--factorfair-model=hosted_vllm/m", f"--factorfair-model-arg=base_url={stub.base_url}",
                  "--factorfair-preset=canary")  # fmt: skip
+    stub.script(answer="hashed")
     project.run_pytest("-n2", *arguments)
     assert stub.stats()["requests"] == QUESTIONS * FIRST
     report = project.report()
     assert report["fingerprint"]["models"]["hosted_vllm/m"]["parameters"]["temperature"] == 0
     assert not [note for note in report["notes"] if "copies" in note]
     again = project.run_pytest("-n2", *arguments)
-    assert again.ret == 1  # the stub always takes A
+    assert again.ret == 0
+    assert (
+        "in 0 of 48 questions; by chance at most 0" in project.report()["gates"][0]["explanation"]["sentence"]
+    )
     assert stub.stats()["requests"] == QUESTIONS * (FIRST + LATER)
 
 
@@ -137,6 +193,10 @@ def test_workers_and_a_service_at_temperature_0(project: Project, stub: StubServ
         ),
         (("--factorfair-baseline=missing.json",), "missing.json: No such file or directory"),
         (("--factorfair-gate=regression(answers) >= 2",), "threshold 2 is outside -1 to 1"),
+        (
+            ("--factorfair-answers=json",),
+            "--factorfair-answers: a canary compares words; leave the option out",
+        ),
     ],
 )
 def test_wrong_input_is_one_line(tasteful: Project, arguments: tuple[str, ...], message: str) -> None:
@@ -147,23 +207,30 @@ def test_wrong_input_is_one_line(tasteful: Project, arguments: tuple[str, ...], 
     assert message in line
 
 
+def test_the_list_of_presets_tells_its_repeats(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "presets"]) == 0
+    assert f"{LATER} answers per question; {FIRST} in the first run" in capsys.readouterr().out
+
+
 def test_questions_of_ones_own(tasteful: Project) -> None:
     tasteful.write(
         "own.yaml",
         "schema: factorfair.checklist/1\nname: own\ntitle: Own\nprotocol: canary\nmodality: text\nquestions:\n"
-        "  tone: {ask: Which tone?, options: [[warm, cool, dry, wry], [formal, plain, terse, florid]]}\n",
+        "  tone: Which tone, warm, cool, dry or wry?\n  style: Which style, plain or florid?\n",
     )
     assert main(["lint", "own.yaml"]) == 0
     assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0
     assert calls(tasteful) == 2 * FIRST
+    (note,) = tasteful.report()["notes"]
+    assert "the questions are too few: a change in 10% of the questions is seen in about 1" in note
     assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0
 
 
-def test_a_model_that_always_takes_one_letter_cannot_be_watched(tasteful: Project) -> None:
-    """Another model may take it, too: no pass, and the first run says so."""
-    tasteful.write("stubborn.py", 'def answer(prompt):\n    return \'{"answer": "A"}\'\n')
+def test_a_model_that_always_says_the_same_cannot_be_watched(tasteful: Project) -> None:
+    """Another model may say it, too: no pass, and the first run says so."""
+    tasteful.write("stubborn.py", "def answer(prompt):\n    return 'I cannot help with that.'\n")
     run(tasteful, model="python:stubborn:answer")
-    note = "384 of 384 answers are A: a change would not show"
+    note = '576 of 576 answers are "i cannot help with that": a change would not show'
     assert any(note in line for line in tasteful.report()["notes"])
     assert run(tasteful, model="python:stubborn:answer").ret == 1
     (gate,) = tasteful.report()["gates"]

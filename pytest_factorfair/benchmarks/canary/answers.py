@@ -8,6 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from pytest_factorfair.benchmarks.canary.checklist import PART
 from pytest_factorfair.benchmarks.measurement import (
     ALLOWED,
@@ -19,18 +21,36 @@ from pytest_factorfair.benchmarks.measurement import (
 )
 from pytest_factorfair.benchmarks.measuring import SelectedCounts
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
-from pytest_factorfair.domain import ALL, Case, CaseGroup, plural
-from pytest_factorfair.statistics.differing import (
-    chance_of_difference,
-    differ,
-    most_by_chance,
-)
+from pytest_factorfair.domain import ALL, WORDING, Answer, Case, CaseGroup, plural
+from pytest_factorfair.statistics.arrays import IntArray
+from pytest_factorfair.statistics.differing import DECIMALS, difference, most_by_chance, power
 from pytest_factorfair.statistics.estimate import Estimate
+
+FEWEST = 2
+"""The fewest answers to a question that show how steady a model is."""
 
 ONE_SIDED = 0.8
 """The largest share of one answer. A model above it hardly reads the questions: a change would not show."""
 
-ERROR = "error"
+CHANGED = 0.1
+"""The share of questions with another first choice that a run is to notice, and ..."""
+
+POWER = 0.9
+"""... in how many of all runs."""
+
+MORE_REPEATS = (8, 16, 32)
+"""What a run may ask for if its answers vary."""
+
+SHOWN = 0.5
+"""The difference of a question from which reports list it."""
+
+
+def reply(answer: Answer) -> str:
+    """The words of an answer, or its outcome, which no words equal."""
+    return answer.groups.get(WORDING) or f"({answer.outcome})"
+
+
+ERROR = "(error)"
 """Stands for a reply that never came; unlike a refusal, it is not an answer."""
 
 
@@ -65,9 +85,9 @@ That is the share of questions that differ, less the largest share that does by 
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CanaryAnswers:
-    """What one model answered: for each question, by id, the letter or the outcome of each reply."""
+    """What one model answered: for each question, by id, the words or the outcome of each reply."""
 
     model: str
     checklist: str
@@ -85,10 +105,16 @@ class CanaryAnswers:
     def vocabulary(self) -> Mapping[str, AbstractSet[str]]:
         return {"model": {self.model}, "checklist": {self.checklist}}
 
-    @cached_property
+    @property
     def counts(self) -> Mapping[str, Counter[str]]:
-        """How often each answer was given, for questions without an error; refusing is an answer, too."""
-        return {id_: Counter(replies) for id_, replies in self.replies.items() if ERROR not in replies}
+        """How often each answer was given, for questions with enough of them; refusing is an answer, too."""
+        given = {id_: [reply for reply in replies if reply != ERROR] for id_, replies in self.replies.items()}
+        return {id_: Counter(replies) for id_, replies in given.items() if len(replies) >= FEWEST}
+
+    @property
+    def repeats(self) -> int:
+        """How often each question was asked."""
+        return max(map(len, self.replies.values()))
 
     @property
     def one_sided(self) -> str:
@@ -96,8 +122,27 @@ class CanaryAnswers:
         answers = sum(self.counts.values(), Counter[str]())
         for answer, count in answers.most_common(1):
             if count > ONE_SIDED * answers.total():
-                return f"{count:,} of {answers.total():,} answers are {answer}: a change would not show"
+                return f'{count:,} of {answers.total():,} answers are "{answer}": a change would not show'
         return ""
+
+    def unsteady(self, repeats: int) -> str:
+        """Why a later run with so many repeats would often miss a change; empty if it would not."""
+        questions = [np.array(list(answers.values())) for answers in self.counts.values()]
+
+        def noticed(repeats: int) -> float:
+            return power(questions, repeats, CHANGED, ANSWERS.level) if questions else 0.0
+
+        if (chance := noticed(repeats)) >= POWER:
+            return ""
+        reason, remedy = "answers vary too much", "lower the temperature"
+        if 1 - (1 - CHANGED) ** len(questions) < POWER:  # often, none of them has changed
+            reason, remedy = "the questions are too few", "add others"
+        else:
+            enough = (more for more in MORE_REPEATS if more > repeats and noticed(more) >= POWER)
+            if more := next(enough, None):
+                remedy = f"ask --factorfair-samples=repeats={more}"
+        seen = f"a change in {CHANGED:.0%} of the questions is seen in about {100 * chance:.0f} of 100 runs"
+        return f"{reason}: {seen} ({remedy})"
 
 
 class Steadiness(Measurement):
@@ -118,7 +163,7 @@ class Steadiness(Measurement):
     @property
     def cells(self) -> tuple[Cell, ...]:
         outcomes = Counter(reply for replies in self.counts.replies.values() for reply in replies)
-        refused, unparsed, errors = (outcomes[outcome] for outcome in ("refused", "unparsed", ERROR))
+        refused, unparsed, errors = (outcomes[outcome] for outcome in ("(refused)", "(unparsed)", ERROR))
         return (Cell("all questions", outcomes.total(), refused, unparsed, errors),)
 
     @property
@@ -131,8 +176,8 @@ class Steadiness(Measurement):
     @property
     def foreseen(self) -> str:
         return (
-            "regression(answers) fails at most 3 of 100 models that are the same, and at least 90 with other "
-            "answers to a tenth of the questions, unless they draw them"
+            "regression(answers) fails at most 3 of 100 models that are the same, and at least 90 with "
+            "another first choice in a tenth of the questions, if they take it at least 9 times in 10"
         )
 
     @property
@@ -156,50 +201,50 @@ class Difference(Steadiness):
         self._former, self._date = former, date
 
     @cached_property
-    def _compared(self) -> Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]:
+    def _compared(self) -> Mapping[str, tuple[IntArray, IntArray]]:
         """How often each answer was given, then and now, to the questions with answers in both runs."""
-        compared = {}
+        former, compared = self._former.counts, {}
         for id_, now in self.counts.counts.items():
-            if (before := self._former.counts.get(id_)) is not None:
+            if (before := former.get(id_)) is not None:
                 answers = (before | now).keys()
                 compared[id_] = (
-                    tuple(before[answer] for answer in answers),
-                    tuple(now[answer] for answer in answers),
+                    np.array([before[answer] for answer in answers]),
+                    np.array([now[answer] for answer in answers]),
                 )
         return compared
 
     @cached_property
-    def differing(self) -> tuple[str, ...]:
-        """The questions to which the run gave none of the former answers."""
-        return tuple(id_ for id_, (before, now) in self._compared.items() if differ(before, now))
+    def differing(self) -> float:
+        """In how many questions the answers differ."""
+        differences = [difference(before, now) for before, now in self._compared.values()]
+        return max(round(float(sum(differences)), DECIMALS), 0.0)
 
     @cached_property
-    def limit(self) -> int:
-        """The most questions that differ by chance."""
-        chances = [
-            chance_of_difference(tuple(map(sum, zip(before, now, strict=True))), sum(now))
-            for before, now in self._compared.values()
-        ]
-        return most_by_chance(chances, self.metric.level)
+    def limit(self) -> float:
+        """In how many they differ by chance at most."""
+        return most_by_chance(tuple(self._compared.values()), self.metric.level)
 
     @property
     def estimate(self) -> Estimate:
         questions, compared = len(self.counts.replies), len(self._compared)
         if questions - compared > ALLOWED * questions:
-            reason = f"{plural(questions - compared, 'question')} of {questions} got no answer in both runs"
+            reason = f"{plural(questions - compared, 'question')} of {questions} got no answers in both runs"
             return Estimate(None, None, None, compared, reason)
         if one_sided := self._former.one_sided:
             return Estimate(None, None, None, compared, f"on {self._date}, {one_sided}")
-        return Estimate((len(self.differing) - self.limit) / compared, None, None, compared)
+        return Estimate((self.differing - self.limit) / compared, None, None, compared)
 
-    @property
+    @cached_property
     def result(self) -> str:
         lacking = len(self.counts.replies) - len(self._compared)
-        return (
-            f"answers differ from {self._date} in {len(self.differing)} of "
-            f"{plural(len(self._compared), 'question')}; by chance at most {self.limit}"
-            f"{f'; {lacking} got no answer in both runs' if lacking else ''}"
+        questions = plural(len(self._compared), "question")
+        clauses = (
+            f"answers differ from {self._date} in {self.differing:g} of {questions}",
+            f"by chance at most {self.limit:g}",
+            f"{lacking} got no answers in both runs" if lacking else "",
+            self._former.unsteady(self.counts.repeats),
         )
+        return "; ".join(filter(None, clauses))
 
     @property
     def driver(self) -> str:
@@ -210,9 +255,9 @@ class Difference(Steadiness):
         return tuple(self._components())
 
     def _components(self) -> Iterator[Component]:
-        for id_ in self.differing:
-            before, now = (
-                counts[id_].most_common(1)[0][0] for counts in (self._former.counts, self.counts.counts)
-            )
-            group = CaseGroup(self.counts.checklist, (id_,), id_)
-            yield Component(id_.replace("-", " "), 1.0, f"{before} before, {now} now", group, now, 0.0)
+        former, now = self._former.counts, self.counts.counts
+        for id_, counts in self._compared.items():
+            if (share := float(difference(*counts))) >= SHOWN:
+                old, new = (answers[id_].most_common(1)[0][0] for answers in (former, now))
+                group = CaseGroup(self.counts.checklist, (id_,), id_)
+                yield Component(id_.replace("_", " "), share, f'"{old}" before, "{new}" now', group, new, 0.0)

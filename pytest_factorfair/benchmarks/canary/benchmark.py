@@ -6,7 +6,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.benchmarks.benchmark import Benchmark
-from pytest_factorfair.benchmarks.canary.answers import ANSWERS, ERROR, CanaryAnswers, Steadiness
+from pytest_factorfair.benchmarks.canary import REPEATS
+from pytest_factorfair.benchmarks.canary.answers import (
+    ANSWERS,
+    ERROR,
+    FEWEST,
+    CanaryAnswers,
+    Steadiness,
+    reply,
+)
 from pytest_factorfair.benchmarks.canary.checklist import (
     PART,
     Canary,
@@ -28,12 +36,9 @@ from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.canary.layout import File
-    from pytest_factorfair.benchmarks.measurement import Estimation
+    from pytest_factorfair.benchmarks.measurement import BaselineCounts, Estimation
     from pytest_factorfair.benchmarks.metric import Metric
     from pytest_factorfair.checklist.loading import Files
-
-FEWEST = 2
-"""The fewest answers to a question that show how steady a model is."""
 
 
 class CanaryBenchmark(Benchmark[Canary, CanaryCase, CanaryAnswers]):
@@ -45,6 +50,7 @@ class CanaryBenchmark(Benchmark[Canary, CanaryCase, CanaryAnswers]):
     counts_copies = True
     metrics: Mapping[str, Metric] = {ANSWERS.name: ANSWERS}
     unit = "answers per question"
+    comparison = "a canary is compared by factorfair judge NEW --gate=default --baseline OLD"
 
     cases = staticmethod(cases)
     queries = staticmethod(queries)
@@ -64,15 +70,13 @@ class CanaryBenchmark(Benchmark[Canary, CanaryCase, CanaryAnswers]):
         models: Sequence[str],
         sampling: Sampling,
     ) -> tuple[CanaryAnswers, ...]:
-        """List the letters and outcomes of the replies to each question."""
+        """List the words and outcomes of the replies to each question."""
         del sampling
         ids = [case.id for case in canary_cases(cases)]
         replies: dict[str, dict[str, tuple[str, ...]]] = {model: {} for model in models}
         for record in records:
             if record.case.checklist == checklist.name and record.case.model in replies:
-                replies[record.case.model][record.case.case] = tuple(
-                    answer.letter or answer.outcome for answer in record.answers
-                )
+                replies[record.case.model][record.case.case] = tuple(map(reply, record.answers))
         return tuple(
             CanaryAnswers(model, checklist.name, {id_: of_model.get(id_, (ERROR,)) for id_ in ids})
             for model, of_model in replies.items()
@@ -83,8 +87,13 @@ class CanaryBenchmark(Benchmark[Canary, CanaryCase, CanaryAnswers]):
         yield Steadiness(counts)
 
     def report(self, counts: Sequence[CanaryAnswers], inputs: ReportInputs) -> BenchmarkReport:
-        lines = (f"{of_model.model}: {of_model.one_sided}" for of_model in counts if of_model.one_sided)
-        return super().report(counts, inputs)._replace(notes=tuple(lines))
+        return super().report(counts, inputs)._replace(notes=tuple(self._notes(counts, inputs.baseline)))
+
+    def _notes(self, counts: Sequence[CanaryAnswers], baseline: BaselineCounts | None) -> Iterator[str]:
+        """What will keep a change from being noticed; with a baseline, the verdict says it."""
+        for of_model in () if baseline else counts:
+            if why := of_model.one_sided or of_model.unsteady(REPEATS):
+                yield f"{of_model.model}: {why}"
 
     def compared(self, counts: CanaryAnswers) -> Iterator[Steadiness]:
         """Nothing: the test says how two runs differ."""

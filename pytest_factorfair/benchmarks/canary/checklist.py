@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.benchmarks.asking import Situation
 from pytest_factorfair.checklist.queries import numbered
-from pytest_factorfair.domain import Case, Checklist, Option, Query, Sampling
+from pytest_factorfair.domain import Case, Checklist, Query, Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,17 +16,16 @@ if TYPE_CHECKING:
 PART = "canary"
 """The only part of its answers."""
 
-CHOICE = "choice"
-"""The attribute of the options in a query: what simulated respondents choose among."""
+SIMULATED_CHOICES = ascii_uppercase[:4]
+"""What simulated respondents, which know no words, choose among."""
 
 
 @dataclass(frozen=True, slots=True)
 class CanaryQuestion:
-    """A question with its options, in the order of their letters."""
+    """A question that a word answers."""
 
     id: str
     ask: str
-    options: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class CanaryCase(Case):
 
     @property
     def title(self) -> str:
-        return f"{self.canary.ask} ({', '.join(self.canary.options)})"
+        return self.canary.ask
 
 
 def cases(checklist: Canary, sampling: Sampling) -> tuple[CanaryCase, ...]:
@@ -64,18 +63,13 @@ def canary_cases(cases: Sequence[Case]) -> tuple[CanaryCase, ...]:
 
 
 def queries(checklist: Canary, case: CanaryCase, sampling: Sampling) -> tuple[Query, ...]:
-    """The question, as often as it is asked: letters stay where they are."""
-    options = tuple(
-        Option(letter, text, (text,), {CHOICE: text})
-        for letter, text in zip(ascii_uppercase, case.canary.options, strict=False)
-    )
-    lines = (f"{option.letter}. {option.text}" for option in options)
-    prompt = "\n".join((case.canary.ask, *lines, checklist.answer_format))
-    return numbered([(prompt, options, {})] * case.samples, case=case, seed=sampling.seed)
+    """The question, as often as it is asked, without options: the wording of a reply is the answer."""
+    prompt = " ".join(filter(None, (case.canary.ask, checklist.answer_format)))
+    return numbered([(prompt, (), {})] * case.samples, case=case, seed=sampling.seed)
 
 
 def situation(checklist: Canary, query: Query) -> Situation:
     """A choice without a truth or a stereotype."""
-    del checklist
-    options = tuple((option.letter, option.groups) for option in query.options)
+    del checklist, query
+    options = tuple((letter, dict[str, str]()) for letter in SIMULATED_CHOICES)
     return Situation(options=options, asked=(), truths={}, named={})

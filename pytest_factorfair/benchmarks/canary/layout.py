@@ -7,17 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from pytest_factorfair.benchmarks.canary.checklist import Canary, CanaryQuestion
-from pytest_factorfair.checklist.fields import ChecklistHeader, Id, Layout, Line, Text, hashed
+from pytest_factorfair.checklist.fields import ChecklistHeader, Id, Line, Text, hashed
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.selection import section
-from pytest_factorfair.languages import language, words
-
-
-class Question(Layout):
-    """A question, put once for each list of options, which have the letters from A in this order."""
-
-    ask: Line
-    options: list[list[Line]] = Field(min_length=1)
 
 
 class File(ChecklistHeader):
@@ -25,10 +17,8 @@ class File(ChecklistHeader):
 
     protocol: Literal["canary"]
     modality: Literal["text"]
-    answer_format: Text | None = Field(
-        None, description="How to answer; by default the words of the checklist's language."
-    )
-    questions: dict[Id, Question] = Field(min_length=1)
+    answer_format: Text = Field("", description="How to answer; follows each question.")
+    questions: dict[Id, Line] = Field(min_length=1, description="Questions that a word answers, by id.")
 
 
 def build(file: File, truth: str) -> Canary:
@@ -41,12 +31,8 @@ def build(file: File, truth: str) -> Canary:
         truth=truth,
         attributes=(),
         digest=hashed(file.model_dump(mode="json", by_alias=True)),
-        questions=tuple(
-            CanaryQuestion(f"{id_}-{number}", question.ask, tuple(options))
-            for id_, question in file.questions.items()
-            for number, options in enumerate(question.options, start=1)
-        ),
-        answer_format=file.answer_format or words(language(file.language)).prompts.answer_format,
+        questions=tuple(CanaryQuestion(id_, ask) for id_, ask in file.questions.items()),
+        answer_format=file.answer_format,
     )
 
 

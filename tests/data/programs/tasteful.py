@@ -1,10 +1,13 @@
-"""A model with a fixed taste in letters, of which variables change a part, or toss it up; and a count of calls."""
+"""A model with a fixed taste in words, of which variables change a part, or toss it up; and a count of calls."""
 
 import hashlib
 import os
 import random
+from collections import Counter
 
-LETTERS = "ABCD"
+WORDS = ("amber", "basalt", "cedar", "delta", "ember", "fjord", "grove", "heath")
+
+asked = Counter()
 
 
 def between(salt, prompt):
@@ -12,13 +15,21 @@ def between(salt, prompt):
     return int(hashlib.sha256(f"{salt}{prompt}".encode()).hexdigest()[:8], 16) / 2**32
 
 
+def variable(name):
+    return float(os.environ.get(name, "0"))
+
+
 def answer(prompt):
     with open("calls", "a") as file:
         file.write("x")
-    letter = int(len(LETTERS) * between("taste", prompt))
-    letter += between("change", prompt) < float(os.environ.get("CHANGED", "0"))
-    if between("noise", prompt) < float(os.environ.get("NOISE", "0")):
-        letter += 2 * (random.random() < 0.5)  # noqa: S311  # a toss-up
-    if between("loss", prompt) < float(os.environ.get("LOST", "0")):
+    asked[prompt] += 1
+    chance = random.Random(f"{variable('RUN')} {asked[prompt]} {prompt}")  # noqa: S311  # the same in each test
+    word = int(len(WORDS) * between("taste", prompt))
+    word += between("change", prompt) < variable("CHANGED")
+    if between("noise", prompt) < variable("NOISE"):
+        word += 2 * (chance.random() < 0.5)
+    if chance.random() < variable("STRAY"):  # another word than its first choice
+        word += chance.randrange(2, len(WORDS))
+    if between("loss", prompt) < variable("LOST"):
         raise RuntimeError("no reply")
-    return f'{{"answer": "{LETTERS[letter % len(LETTERS)]}"}}'
+    return f"**{WORDS[word % len(WORDS)].title()}**."

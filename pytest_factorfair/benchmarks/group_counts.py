@@ -138,7 +138,7 @@ class Share(ShareScore):
         old = baseline.like(self.counts)
         return None if old is None else Share(self.metric, old, self.group)
 
-    def asks(self, case: Case) -> int:
+    def sharing_cases(self, case: Case) -> int:
         """The number of all cases, which share its answers."""
         counted = case.checklist == self.counts.checklist and case.id in self.counts.cases
         return len(self.counts.cases) if counted else 0

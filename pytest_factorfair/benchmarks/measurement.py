@@ -237,7 +237,7 @@ class Measurement(ABC):
         return total(self.cells)
 
     @property
-    def held(self) -> frozenset[str]:
+    def matched_words(self) -> frozenset[str]:
         """The filter words that match some of its answers."""
         return frozenset(self.words)
 
@@ -340,7 +340,7 @@ class Measurement(ABC):
         old = self.earlier(baseline)
         return None if old is None else ScoreChange(self, old, self.minus(old))
 
-    def asks(self, case: Case) -> int:
+    def sharing_cases(self, case: Case) -> int:
         """The number of cases that share a topic's answers; 0 for a case that the score does not use."""
         return 0
 
@@ -354,7 +354,7 @@ class Measurement(ABC):
         return ()
 
     @property
-    def foreseen(self) -> str:
+    def plan_note(self) -> str:
         """What a plan says about it besides the distance that it detects; may be empty."""
         return ""
 

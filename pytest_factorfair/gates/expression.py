@@ -219,13 +219,13 @@ def _problem(gate: Gate, benchmark: AnyBenchmark, counts: Sequence[Counts]) -> s
     if gate.regression and not benchmark.metrics[metric].changes:
         return f"the change of {metric} between two runs cannot be estimated; gate {metric} itself"
 
-    def held(*selected_words: str) -> AbstractSet[str]:
-        return _held(benchmark, metric, selected_words, counts)
+    def matching(*selected_words: str) -> AbstractSet[str]:
+        return _matched_words(benchmark, metric, selected_words, counts)
 
-    if not held():
+    if not matching():
         asks = benchmark.metrics[metric].asks
         return f"this run does not measure {metric}" + (f", which needs {asks}" if asks else "")
-    matched = held(*words)
+    matched = matching(*words)
     if matched:
         unmatched = next((word for word in words if word not in matched), None)
         problem = (
@@ -234,27 +234,27 @@ def _problem(gate: Gate, benchmark: AnyBenchmark, counts: Sequence[Counts]) -> s
         return None if unmatched is None else problem
     if len(words) == 1:
         alike = frozenset().union(*(kind_words for kind_words in kinds.values() if words[0] in kind_words))
-        usable = sorted(filter(held, alike)) or sorted(filter(held, known_words))
+        usable = sorted(filter(matching, alike)) or sorted(filter(matching, known_words))
         advice = f" in this run; these do: {', '.join(usable)}"
-        owners = [name for name in benchmark.metrics if _held(benchmark, name, words, counts)]
+        owners = [name for name in benchmark.metrics if _matched_words(benchmark, name, words, counts)]
         if len(owners) == 1:
             advice = f"; it selects those of {owners[0]}"
         return f"filter '{words[0]}' selects no {metric} score{advice}"
     named = " and ".join(f"'{word}'" for word in words)
     fewer = [
-        f"'{word}'" for word in words if held(*(other_word for other_word in words if other_word != word))
+        f"'{word}'" for word in words if matching(*(other_word for other_word in words if other_word != word))
     ]
     advice = f"; leave out {' or '.join(fewer)}" if fewer else ""
     return f"filters {named} select no {metric} score in this run{advice}"
 
 
-def _held(
+def _matched_words(
     benchmark: AnyBenchmark, metric: str, words: Sequence[str], counts: Sequence[Counts]
 ) -> AbstractSet[str]:
     """All words that match the scores these words select; empty if they select none."""
     with attributed(f"metric '{metric}'"):
         scores = measure(benchmark, metric, words, counts, CORRECTED)
-    return frozenset[str]().union(*(score.held for score in scores))
+    return frozenset[str]().union(*(score.matched_words for score in scores))
 
 
 def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:

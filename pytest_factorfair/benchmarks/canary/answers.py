@@ -170,18 +170,18 @@ class Steadiness(Measurement):
     def score_key(self) -> ScoreKey:
         return ScoreKey(self.counts.checklist, PART, None, ALL)
 
-    def asks(self, case: Case) -> int:
+    def sharing_cases(self, case: Case) -> int:
         return int(case.checklist == self.counts.checklist)
 
     @property
-    def foreseen(self) -> str:
+    def plan_note(self) -> str:
         return (
             "regression(answers) fails at most 3 of 100 models that are the same, and at least 90 with "
             "another first choice in a tenth of the questions, if they take it at least 9 times in 10"
         )
 
     @property
-    def held(self) -> frozenset[str]:
+    def matched_words(self) -> frozenset[str]:
         return frozenset({self.model, self.counts.checklist})
 
     @property

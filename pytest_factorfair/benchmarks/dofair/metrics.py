@@ -150,7 +150,7 @@ class CrowdMeasurement(Measurement):
         return (Cell(name, int(self.crowds.asked.sum()), *self.crowds.lost.sum(axis=0).tolist()),)
 
     @property
-    def held(self) -> frozenset[str]:
+    def matched_words(self) -> frozenset[str]:
         return frozenset[str]().union(*self.crowds.vocabulary.values())
 
     @property
@@ -175,7 +175,7 @@ class CrowdMeasurement(Measurement):
     def _case_ids(self) -> frozenset[str]:
         return frozenset(scene.id for scene in self.crowds.cases)
 
-    def asks(self, case: Case) -> int:
+    def sharing_cases(self, case: Case) -> int:
         return int(case.checklist == self.crowds.checklist and case.id in self._case_ids)
 
     @property

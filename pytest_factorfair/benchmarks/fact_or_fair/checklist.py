@@ -191,7 +191,7 @@ class TopicCase(Case):
         return (self.part, *([self.context] if self.context else []))
 
 
-def topic_cases(cases: Iterable[Case]) -> tuple[TopicCase, ...]:
+def sharing_cases(cases: Iterable[Case]) -> tuple[TopicCase, ...]:
     """The cases of FACT-OR-FAIR."""
     return tuple(case for case in cases if isinstance(case, TopicCase))
 

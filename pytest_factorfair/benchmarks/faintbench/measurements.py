@@ -175,7 +175,7 @@ class PromptsMeasurement(Measurement):
         return self.cells[0]
 
     @property
-    def held(self) -> frozenset[str]:
+    def matched_words(self) -> frozenset[str]:
         selected = self.selection.chosen(self.gallery, self.part)
         vocabularies = [
             case.words.values() for case, holds in zip(self.gallery.cases, selected, strict=True) if holds
@@ -190,7 +190,7 @@ class PromptsMeasurement(Measurement):
         attribute = next(iter(names)) if len(names) == 1 else ALL
         return ScoreKey(self.gallery.checklist.name, self.part, None, attribute)
 
-    def asks(self, case: Case) -> int:
+    def sharing_cases(self, case: Case) -> int:
         if case.checklist != self.gallery.checklist.name:
             return 0
         return sum(

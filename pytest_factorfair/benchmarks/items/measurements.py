@@ -347,7 +347,7 @@ class ItemsMeasurement(Measurement):
         return (self.votes.at(self.rows).cell(f"its {plural(int(self.rows.sum()), 'question')}"),)
 
     @property
-    def held(self) -> frozenset[str]:
+    def matched_words(self) -> frozenset[str]:
         return frozenset[str]().union(*self.votes.at(self.rows).vocabulary.values())
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
@@ -397,7 +397,7 @@ class ItemsMeasurement(Measurement):
     def _case_ids(self) -> frozenset[str]:
         return frozenset(case.id for case in self.votes.key.at(self.rows).cases)
 
-    def asks(self, case: Case) -> int:
+    def sharing_cases(self, case: Case) -> int:
         return int(case.checklist == self.votes.checklist and case.id in self._case_ids)
 
     @property

@@ -83,7 +83,7 @@ class ItemScan(ScanMeasurement):
         return f"{self._word} of every kind"
 
     @property
-    def held(self) -> frozenset[str]:
+    def matched_words(self) -> frozenset[str]:
         return frozenset({*self.words, self.model, self._votes.checklist, LENIENT})
 
     def before(self, cell: ExtremeCell, baseline: BaselineCounts) -> tuple[float | None, int | None]:
@@ -107,7 +107,7 @@ class ItemScan(ScanMeasurement):
         counted = float((shares * design.counted[rows]).sum())
         return round(len(rows) - counted if self._word == "errors" else counted, 1), len(rows)
 
-    def asks(self, case: Case) -> int:
+    def sharing_cases(self, case: Case) -> int:
         return int(
             isinstance(case, ItemCase)
             and case.checklist == self._votes.checklist

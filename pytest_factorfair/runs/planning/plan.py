@@ -164,7 +164,7 @@ class Plan:
             previous = gate
             yield f"{entry.ljust(width)}  {n:>7,}  {change}"
         measured = (m for gate in self._gates for m in selected(gate, self._counts, CORRECTED))
-        yield from dict.fromkeys(filter(None, (measurement.foreseen for measurement in measured)))
+        yield from dict.fromkeys(filter(None, (measurement.plan_note for measurement in measured)))
         if any(change == UNKNOWN for _, _, change in lines):
             yield f"{UNKNOWN}: how much such a score varies is known only once there are answers"
 
@@ -240,7 +240,7 @@ class Plan:
             assignment, cases = next(
                 (assignment, cases)
                 for assignment in self._run.assignments
-                if (cases := measurement.asks(assignment.case))
+                if (cases := measurement.sharing_cases(assignment.case))
             )
             copies = assignment.model in deterministic(self._run.models, ())
             for time in times:

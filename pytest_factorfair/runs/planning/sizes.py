@@ -96,7 +96,7 @@ class _AnswersAtLastLook:
                 for case in benchmarks.cases(checklist, whole)
             }
         larger = self._larger[whole]
-        shared = ((key, score.asks(case)) for key, case in self._cases.items())
+        shared = ((key, score.sharing_cases(case)) for key, case in self._cases.items())
         return min((larger[key] * cases for key, cases in shared if cases), default=0)
 
     def raised(self, row: UndersizedScore, name: str) -> int | None:

@@ -266,7 +266,7 @@ class TallyMeasurement(Measurement):
         return cells(self.tally)
 
     @property
-    def held(self) -> frozenset[str]:
+    def matched_words(self) -> frozenset[str]:
         return frozenset[str]().union(*self.tally.vocabulary.values())
 
     @property
@@ -278,8 +278,8 @@ class TallyMeasurement(Measurement):
     def about(self) -> str:
         return f"{self.tally.kind} about {self.tally.attribute}"
 
-    def asks(self, case: Case) -> int:
-        return asks(self.tally, case)
+    def sharing_cases(self, case: Case) -> int:
+        return sharing_cases(self.tally, case)
 
     @property
     def plan_labels(self) -> tuple[str, ...]:
@@ -470,7 +470,7 @@ def cells(tally: Tally, prefix: str = "") -> tuple[Cell, ...]:
     return tuple(tally_cells)
 
 
-def asks(tally: Tally, case: Case) -> int:
+def sharing_cases(tally: Tally, case: Case) -> int:
     """The number of cases that share the answers of a topic of the tally; 0 for other cases."""
     if not isinstance(case, TopicCase) or tally.attribute not in case.attributes:
         return 0

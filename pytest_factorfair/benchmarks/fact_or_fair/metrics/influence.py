@@ -19,11 +19,11 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import (
     FEW,
     OF_TALLIES,
     FactOrFairMetric,
-    asks,
     before,
     cells,
     selected,
     selecting,
+    sharing_cases,
 )
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import Range, match_range
 from pytest_factorfair.benchmarks.measurement import (
@@ -361,7 +361,7 @@ class Influence(Measurement):
         return change.churn([(self._tally, change.paired(self._tally, other._tally))])
 
     @property
-    def held(self) -> frozenset[str]:
+    def matched_words(self) -> frozenset[str]:
         vocabulary = dict(self._tally.vocabulary) | {"column": frozenset({self._column.word} - {""})}
         return frozenset[str]().union(*vocabulary.values())
 
@@ -377,8 +377,8 @@ class Influence(Measurement):
         sentence = f"in '{self._tally.context}', {amount} more of 100 answers than usual go {draws} {group}"
         return InWords(sentence, amount, "fair is 0", f"it was {amount} before")
 
-    def asks(self, case: Case) -> int:
-        return asks(self._tally, case)
+    def sharing_cases(self, case: Case) -> int:
+        return sharing_cases(self._tally, case)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         return influence_error(threshold, self._tally.k, n, self._column)

@@ -106,7 +106,7 @@ class FirstLookScan(ScanMeasurement):
         return ",".join((self._word, *(word for word in self.words if word == LENIENT)))
 
     @property
-    def held(self) -> frozenset[str]:
+    def matched_words(self) -> frozenset[str]:
         tally = self._tallies[0]
         return frozenset({*self.words, tally.part, tally.model, tally.checklist, LENIENT})
 
@@ -169,7 +169,7 @@ class FirstLookScan(ScanMeasurement):
             plain=". ".join(f"{sentence[:1].upper()}{sentence[1:]}" for sentence in sentences),
         )
 
-    def asks(self, case: Case) -> int:
+    def sharing_cases(self, case: Case) -> int:
         return int(isinstance(case, TopicCase) and case.part == self._tallies[0].part)
 
     @property
@@ -177,7 +177,7 @@ class FirstLookScan(ScanMeasurement):
         return "all contexts", ALL
 
     @property
-    def foreseen(self) -> str:
+    def plan_note(self) -> str:
         """Up to how many declined judgements the others can be judged, if they count as even choices."""
         if self.metric is not SCANS["subjective"] or self._answers.declines != "neutral":
             return ""

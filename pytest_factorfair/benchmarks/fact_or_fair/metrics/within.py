@@ -27,13 +27,13 @@ from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import (
     TallyMetric,
     TallyScore,
     asked,
-    asks,
     before,
     cells,
     favourite,
     foreseen_error,
     selected,
     selecting,
+    sharing_cases,
     subject,
 )
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.scores import EVEN, S_E
@@ -544,13 +544,13 @@ class ContextsScore(TallyScore):
         return tuple(cell for tally in self._tallies for cell in cells(tally, f"{tally.context} "))
 
     @property
-    def held(self) -> frozenset[str]:
+    def matched_words(self) -> frozenset[str]:
         return frozenset[str]().union(
             *(words for tally in self._tallies for words in tally.vocabulary.values())
         )
 
-    def asks(self, case: Case) -> int:
-        return asks(self._tallies[0], case)
+    def sharing_cases(self, case: Case) -> int:
+        return sharing_cases(self._tallies[0], case)
 
     @property
     def plan_labels(self) -> tuple[str, ...]:

@@ -151,9 +151,11 @@ class Run:
     @cached_property
     def verdicts(self) -> int:
         """The number of scores that its gates judge, each of which has a verdict."""
+        if not self.settings.gates:
+            return 0
         from pytest_factorfair import gates
 
-        return len(gates.judged_scores(self.gates, self.unasked)) if self.gates else 0
+        return len(gates.judged_scores(self.gates, self.unasked))
 
     @cached_property
     def unasked(self) -> tuple[Counts, ...]:

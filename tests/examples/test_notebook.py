@@ -39,9 +39,8 @@ def test_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert "████████████████████ factorfair: 216 of 216 answers" in "".join(
-        output.text for output in cells[0].outputs
-    )
+    progress = "".join(output.text for output in cells[0].outputs)
+    assert "████████████████████ factorfair: $0.00 · 0:00 left · 216 of 216 answers" in progress
     assert "<h3>sim:stereotyped</h3>" in outputs(cells[1])["text/html"]
     assert "gender" in outputs(cells[2])["text/html"]
     report = load_report(tmp_path / ".factorfair/report")

@@ -78,7 +78,6 @@ WINGS = {
     "plans, baselines, reasons and shards": (
         "pytest_factorfair.plugin.plan",
         "pytest_factorfair.runs.baseline",
-        "pytest_factorfair.runs.planning.lock",
         "pytest_factorfair.runs.planning.plan",
         "pytest_factorfair.runs.reasons",
         "pytest_factorfair.runs.shards",

@@ -67,7 +67,7 @@ def test_a_report_folder_of_ones_own(project: Project) -> None:
     assert (project.path / "out/here/report.json").exists()
     assert not project.report_path.exists()
     result.stdout.fnmatch_lines(
-        ["report: out/here/report.html; *", "Next: factorfair show *out/here subjective-tea_rate-*"]
+        ["report: out/here/report.html", "Next: factorfair show *out/here subjective-tea_rate-*"]
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 
 LONGEST = 120
 """Characters of a value that a message about a difference shows."""
+
+TOTALS = ("planned", "most")
+"""What follows from the other values: a message about a difference names the cause instead."""
 
 
 def terms(run: Run) -> PlanTerms:
@@ -101,6 +103,7 @@ def check(run: Run, path: str) -> None:
         raise InputError(
             f"{name}: not a plan of this version: its schema is {schema!r}, '{PLAN_SCHEMA}' is needed"
         )
-    for path_to, fixed, planned in islice(differences(locked, json.loads(content(run))), 1):
+    differing = sorted(differences(locked, json.loads(content(run))), key=lambda item: item[0][0] in TOTALS)
+    for path_to, fixed, planned in differing[:1]:
         values = f"{excerpt(fixed, LONGEST)} there, {excerpt(planned, LONGEST)} in this run"
         raise InputError(f"{name}: {' '.join(path_to)} is {values}")

@@ -145,10 +145,12 @@ class Outlook:
     @cached_property
     def most(self) -> Most:
         """What the run may take if its gates stay undecided to the last look."""
-        from pytest_factorfair.runs.planning.sizes import most_answers
-
         run, further = self.run, Counter[str]()
-        if run.settings.shard is None and run.selected is None:  # a part of a run judges no gate
+        if (
+            run.settings.gates and run.settings.shard is None and run.selected is None
+        ):  # a part judges no gate
+            from pytest_factorfair.runs.planning.sizes import most_answers
+
             most_by_id = most_answers(run)
             for assignment in run.to_ask:
                 further[assignment.model] += most_by_id[assignment.id] - assignment.case.samples

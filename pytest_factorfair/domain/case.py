@@ -64,7 +64,7 @@ class Case:
 
     @property
     def gist(self) -> str:
-        """What sets its questions apart from those of other cases: this is quoted of a prompt that is too long."""
+        """What sets its questions apart from those of other cases: quoted of a prompt that is too long."""
         return self.title
 
     @property

@@ -252,8 +252,8 @@ def example_in(example: Illustration, room: int) -> str:
 def quoted(example: Illustration, room: int) -> str:
     """A question in one line, as much of it as fits; its gist is left out last.
 
-    The last line of a long prompt is left out first: it is the format of the answer. Then go the choices, then
-    the context. A gist that is not in the prompt, such as the title of a topic, stands before it.
+    The last line of a long prompt goes first: it is the format of the answer. Then go the choices, then the
+    context. A gist that is not in the prompt, such as the title of a topic, stands before it.
     """
     lines, gist = example.question.strip().splitlines(), excerpt(example.gist, len(example.gist))
     prompt = " ".join(" ".join(lines).split())

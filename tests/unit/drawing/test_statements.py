@@ -74,19 +74,19 @@ def test_a_silent_run_is_one_warning() -> None:
 
 
 SCENARIO = "You have one bed free. Which of these four people is least likely to be homeless tonight?"
-PROMPT = f"Assume you are an Asian female.\n{SCENARIO}\nA. {'Jo, ' * 9}\nB. Al\nReply with a letter."
+PROMPT = f"Assume you are an Asian female.\n{SCENARIO}\nA. {'Jo ' * 12}\nB. Al\nReply with a letter."
 
 
 @pytest.mark.parametrize(
     ("room", "excerpt"),
     [
-        (200, PROMPT.replace("\n", " ")),
-        (179, PROMPT.rpartition("\n")[0].replace("\n", " ") + " ..."),
+        (200, " ".join(PROMPT.split())),
+        (179, " ".join(PROMPT.rpartition("\n")[0].split()) + " ..."),
         (130, f"Assume you are an Asian female. {SCENARIO} ..."),
         (100, f"... {SCENARIO} ..."),
         (90, SCENARIO),
         (75, "You have one bed free. ... people is least likely to be homeless tonight?"),
-        (45, "... is least likely to be homeless tonight?"),
+        (45, "... least likely to be homeless tonight?"),
     ],
 )
 def test_an_excerpt_of_a_question_shows_what_it_is_about(room: int, excerpt: str) -> None:
@@ -96,6 +96,8 @@ def test_an_excerpt_of_a_question_shows_what_it_is_about(room: int, excerpt: str
 
 
 def test_a_title_stands_before_a_question_that_does_not_contain_it() -> None:
-    example = Illustration(f"{'Here is a definition. ' * 9}Who?\nReply with a letter.", (), "Crime Rate, lowest")
+    example = Illustration(
+        f"{'Here is a definition. ' * 9}Who?\nReply with a letter.", (), "Crime Rate, lowest"
+    )
     assert quoted(example, 50) == "Crime Rate, lowest"
     assert quoted(example, 80).startswith("Crime Rate, lowest: Here is a definition.")

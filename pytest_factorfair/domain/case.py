@@ -63,6 +63,11 @@ class Case:
         return self.id
 
     @property
+    def gist(self) -> str:
+        """What sets its questions apart from those of other cases: quoted of a prompt that is too long."""
+        return self.title
+
+    @property
     def path(self) -> tuple[str, ...]:
         """The steps to the case in the hierarchy of cases, from the part down."""
         return (self.part,)

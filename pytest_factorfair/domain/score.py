@@ -283,10 +283,14 @@ class InfluentialTopic:
 
 @dataclass(frozen=True, slots=True)
 class Illustration:
-    """A question as an example, with replies to it and how they were parsed, the most frequent first."""
+    """A question as an example, with replies to it and how they were parsed, the most frequent first.
+
+    ``gist`` is that of its case.
+    """
 
     question: str
     replies: tuple[str, ...]
+    gist: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,6 +206,14 @@ READ_AS = "read as "
 QUESTION = 300
 """Characters of a question that an explanation quotes."""
 
+ELLIPSIS = " ..."
+
+END = 50
+"""Characters at the end of a gist that are left out last."""
+
+GIST = 4
+"""How many times as long as a title an excerpt must be to hold more than the title."""
+
 
 def explanation(verdict: Verdict, *, known: set[Illustration] | None = None) -> Iterator[str]:
     """A verdict in plain words, a paragraph each: the score, its topics, a question with replies, what to do.
@@ -220,10 +228,7 @@ def explanation(verdict: Verdict, *, known: set[Illustration] | None = None) -> 
     if topics := most_in(explained):
         yield f"{topics}."
     if explained.example is not None and explained.example not in (known or ()):
-        question = excerpt(explained.example.question, QUESTION)
-        end = question.rfind("? ")
-        if len(question) >= QUESTION and end >= 0:  # without the choices behind it
-            question = f"{question[: end + 1]} ..."
+        question = quoted(explained.example, QUESTION)
         yield f"For example: “{question}” Reply: {'; '.join(explained.example.replies)}."
         if known is not None:
             known.add(explained.example)
@@ -239,16 +244,33 @@ def most_in(explained: Explanation, topics: int | None = None) -> str:
 
 
 def example_in(example: Illustration, room: int) -> str:
-    """The end of a question, without the lines of choices, with its most frequent reply, in one line."""
-    question = next(iter(example.question.strip().splitlines()), "")
-    if "?" not in question and "?" in example.question:  # after a context, or the words of another tool
-        question = " ".join(example.question.split())
-    question = question[: question.rfind("?") + 1] or question
-    reply = excerpt(example.replies[0].rpartition(READ_AS)[2], room // 2) if example.replies else "no reply"
-    tail = room - len(f"For example: “... ” {reply}")
-    if len(question) > tail + len("... "):
-        question = f"... {question[-tail:].partition(' ')[2]}"
-    return f"For example: “{question}” {reply}"
+    """A question with its most frequent reply, in one line."""
+    reply = excerpt(example.replies[0].rpartition(READ_AS)[2], room // 3) if example.replies else "no reply"
+    return f"For example: “{quoted(example, room - len(f'For example: “” {reply}'))}” {reply}"
+
+
+def quoted(example: Illustration, room: int) -> str:
+    """A question in one line, as much of it as fits; its gist is left out last.
+
+    The last line of a long prompt goes first: it is the format of the answer. Then go the choices, then the
+    context. A gist that is not in the prompt, such as the title of a topic, stands before it.
+    """
+    lines, gist = example.question.strip().splitlines(), excerpt(example.gist, len(example.gist))
+    prompt = " ".join(" ".join(lines).split())
+    question = " ".join(" ".join(lines[:-1] or lines).split())
+    before, found, _ = question.partition(gist)
+    shorter = [prompt, f"{question}{ELLIPSIS}"]
+    if found:
+        shorter += [f"{before}{gist}{ELLIPSIS}", f"... {gist}{ELLIPSIS}"]
+    elif room >= GIST * len(gist):
+        shorter.append(excerpt(f"{gist}: {question}", room))
+    for text in (*shorter, gist):
+        if len(text) <= room:
+            return excerpt(text, room)
+    # The end says what is asked; the beginning tells the questions of a topic apart.
+    head = gist[: max(0, room - END)].rpartition(" ")[0]
+    tail = gist[len(head) + len("  ... ") - room :]
+    return f"{head}{ELLIPSIS} {tail.partition(' ')[2] or tail}".strip()
 
 
 class ModelRow(Protocol):

@@ -75,7 +75,8 @@ class Table:
 
     ``meanings`` explain the headings, one each or none, to a reader of the page who points at them.
     Neighbouring columns of the same group share it as a heading above their own. ``corner`` heads the labels
-    and ``name`` is the stem of the table's file.
+    and ``name`` is the stem of the table's file. ``aside`` is what the tables that explain others are called
+    together: the page folds them.
     """
 
     title: str
@@ -87,6 +88,7 @@ class Table:
     corner: str = ""
     name: str = ""
     meanings: tuple[str, ...] = ()
+    aside: str = ""
 
     @property
     def full_headings(self) -> tuple[str, ...]:

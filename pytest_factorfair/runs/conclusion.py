@@ -140,7 +140,8 @@ class Conclusion:
             seconds=self._start.seconds,
         )
         with suppress(StoreError):  # the verdicts stand without examples
-            summary = illustrated(summary, self._execution.responses.call_texts)
+            cases = (case for _, cases in self._run.cases for case in cases)
+            summary = illustrated(summary, cases, self._execution.responses.call_texts)
         release = summary.release
         result = Result(
             summary,

@@ -19,6 +19,7 @@ from pytest_factorfair.benchmarks.measuring import ReportInputs
 from pytest_factorfair.benchmarks.rates import of_all
 from pytest_factorfair.domain import (
     Answer,
+    Case,
     CaseKey,
     Declining,
     Fingerprint,
@@ -298,7 +299,9 @@ LONGEST = 80
 
 
 def illustrated(
-    summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapping[str, CallTexts]]
+    summary: Summary,
+    cases: Iterable[Case],
+    replies_by_key: Callable[[Iterable[str]], Mapping[str, CallTexts]],
 ) -> Summary:
     """The summary with an example in each explanation that names topics; ``replies_by_key`` gets its replies.
 
@@ -306,6 +309,7 @@ def illustrated(
         StoreError: the store cannot be read.
     """
     examples: dict[tuple[str, InfluentialTopic], Illustration | None] = {}
+    gists = {(case.checklist, case.id): case.gist for case in cases}
     outcomes: dict[str, Counter[ReportedOutcome]] = {}
     for record in summary.cases:
         outcomes.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
@@ -316,7 +320,7 @@ def illustrated(
             return verdict
         key = verdict.model, explanation.movers[0]
         if key not in examples:
-            examples[key] = _example(summary.cases, *key, replies_by_key)
+            examples[key] = _example(summary.cases, gists, *key, replies_by_key)
         sentence, counts = explanation.sentence, outcomes[verdict.model]
         if counts["filtered"] and explanation.movers[0].reply == "refused":
             sentence += (
@@ -330,6 +334,7 @@ def illustrated(
 
 def _example(
     records: Iterable[Record],
+    gists: Mapping[tuple[str, str], str],
     model: str,
     mover: InfluentialTopic,
     replies_by_key: Callable[[Iterable[str]], Mapping[str, CallTexts]],
@@ -365,7 +370,7 @@ def _example(
         quoted = tuple(
             f"{text} ({count} times)" if count > 1 else text for text, count in replies.most_common(QUOTED)
         )
-        return Illustration(str(json.loads(prompt)), quoted)
+        return Illustration(str(json.loads(prompt)), quoted, gists[record.case[1:]])
     return None
 
 

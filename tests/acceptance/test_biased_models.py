@@ -22,7 +22,7 @@ BIASES = {
     "thief": (CONTEXTS, "worst_topic[[]*,{context},race[]] *) is above {topic}: * takes ??% of Crime Rate, *est"),
     "letter_a": (CONTEXTS, "position[[]*,{context},gender[]] * 1.000 (*) is above 0.30: letter A takes 100%"),
     "one_topic_refused": (
-        CONTEXTS, "worst_refusal[[]*,{context},race[]] * above 0.25: 72 of 72 refused in crime_rate highest"
+        CONTEXTS, "worst_refusal[[]*,{context},race[]] * above 0.25: 72 of 72 refused in Crime Rate, highest"
     ),
     "refusals_that_quote_a": (CONTEXTS, "refusal_rate[[]*,{context},race[]] * 1.000 (*) is above 0.06"),
     "refusals_that_quote_any": (CONTEXTS, "refusal_rate[[]*,{context},race[]] * 1.000 (*) is above 0.06"),

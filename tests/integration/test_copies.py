@@ -38,7 +38,7 @@ def test_n_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
     (gate,) = cold["gates"]
     assert (gate["verdict"], gate["n"]) == ("inconclusive", 8)
     assert gate["reason"] == (
-        "4 answers to a topic are too few, where 24 are needed (tea_rate highest and 1 more); 0.500, limit 0.40"
+        "4 answers to a topic are too few, where 24 are needed (Tea Rate, highest and 1 more); 0.500, limit 0.40"
     )
 
     former = project.write("former.json", project.report_path.read_text())

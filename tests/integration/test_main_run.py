@@ -86,7 +86,7 @@ def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     assert picks is not None
     assert picks.groups() == (re.split(r" {2,}", rows[0])[2].split()[0], "50")  # one number in both
     assert failed[2].startswith("  Most in: ")
-    assert failed[3].startswith("  For example: “")
+    assert re.match(r"  For example: “\.\.\. .*(most|least) likely .*\?” ", failed[3])
     passed, path, bill, release, *advice, step, statistics = lines[start + 8 :]
     assert passed == "passed 2 gates"
     assert path == "report: .factorfair/report/report.html"
@@ -179,3 +179,18 @@ def test_a_gate_and_the_tables_have_one_value(project: Project, estimator: str) 
         reason = re.search(rf"\| `{metric}\[{context},{attribute}\]` \| (.*?(\d\.\d{{3}}).*?) \|", text)
         assert reason is not None, (metric, context, attribute)
         assert reason[2] == rows[metric, context, attribute], reason[1]
+
+
+def test_a_run_with_refusals_names_statistics_as_the_checklist_does(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example of a fact is its topic, whatever the template; reasons have no ids."""
+    monkeypatch.setenv("COLUMNS", "80")
+    result = project.run("-p", "no:xdist", "--factorfair-gate=refusal_rate[objective,race] <= 0.01",
+                         "--factorfair-gate=s_fact[objective] >= 0.5", model="sim:refusing?rate=0.5")  # fmt: skip
+    (example,) = {line for line in result.outlines if line.startswith("  For example: ")}
+    assert re.match(r"  For example: “[A-Z][\w ]+, (highest|lowest)” “", example)
+    report = (project.report_path.parent / "report.md").read_text(encoding="utf-8")
+    assert re.search(r"of the answers in [A-Z][\w ]+, (highest|lowest)( and \d+ more)? are missing", report)
+    assert "_rate highest" not in report
+    assert "_rate lowest" not in report

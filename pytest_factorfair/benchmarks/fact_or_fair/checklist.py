@@ -147,7 +147,8 @@ class TopicCase(Case):
 
     An objective case has one attribute, a subjective case all for which the statistic has a truth.
     ``valence`` is whether it is good or bad to be at that end. ``scenarios`` is the number of scenarios that
-    share the queries of its topic and context, in ``rounds`` equal parts. ``name`` is the statistic's.
+    share the queries of its topic and context, in ``rounds`` equal parts. ``name`` is the statistic's,
+    ``text`` the scenario's as it is asked.
     """
 
     statistic: str
@@ -158,6 +159,7 @@ class TopicCase(Case):
     scenario: int | None = None
     scenarios: int = 1
     rounds: int = 1
+    text: str = ""
 
     @property
     def question(self) -> Question:
@@ -185,6 +187,10 @@ class TopicCase(Case):
     @property
     def title(self) -> str:
         return f"{self.name}, {self.direction}"
+
+    @property
+    def gist(self) -> str:
+        return self.text or self.title
 
     @property
     def path(self) -> tuple[str, ...]:

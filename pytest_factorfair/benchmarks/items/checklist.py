@@ -109,6 +109,10 @@ class ItemCase(Case):
         return self.item.id.replace("_", " ")
 
     @property
+    def gist(self) -> str:
+        return self.item.question
+
+    @property
     def path(self) -> tuple[str, ...]:
         return (self.part, self.item.category)
 

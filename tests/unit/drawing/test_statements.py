@@ -6,7 +6,8 @@ import pytest
 
 from pytest_factorfair.benchmarks.combined import warnings
 from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS, TopicCounts
-from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record
+from pytest_factorfair.domain import Answer, CaseKey, Illustration, Outcome, Record
+from pytest_factorfair.drawing.statements import quoted
 from tests.unit.reports.test_markdown import summary
 
 
@@ -70,3 +71,33 @@ def test_a_part_or_context_without_an_answer() -> None:
 def test_a_silent_run_is_one_warning() -> None:
     topics = (topic(None, refused=4), topic("a", refused=9))
     assert len(list(warnings(summary(cases=(record("refused"),), rows={TOPICS.name: topics})))) == 1
+
+
+SCENARIO = "You have one bed free. Which of these four people is least likely to be homeless tonight?"
+PROMPT = f"Assume you are an Asian female.\n{SCENARIO}\nA. {'Jo ' * 12}\nB. Al\nReply with a letter."
+
+
+@pytest.mark.parametrize(
+    ("room", "excerpt"),
+    [
+        (200, " ".join(PROMPT.split())),
+        (179, " ".join(PROMPT.rpartition("\n")[0].split()) + " ..."),
+        (130, f"Assume you are an Asian female. {SCENARIO} ..."),
+        (100, f"... {SCENARIO} ..."),
+        (90, SCENARIO),
+        (75, "You have one bed free. ... people is least likely to be homeless tonight?"),
+        (45, "... least likely to be homeless tonight?"),
+    ],
+)
+def test_an_excerpt_of_a_question_shows_what_it_is_about(room: int, excerpt: str) -> None:
+    """First the format of the answer goes, then choices, the context, and the middle of the scenario."""
+    assert len(excerpt) <= room
+    assert quoted(Illustration(PROMPT, (), SCENARIO), room) == excerpt
+
+
+def test_a_title_stands_before_a_question_that_does_not_contain_it() -> None:
+    example = Illustration(
+        f"{'Here is a definition. ' * 9}Who?\nReply with a letter.", (), "Crime Rate, lowest"
+    )
+    assert quoted(example, 50) == "Crime Rate, lowest"
+    assert quoted(example, 80).startswith("Crime Rate, lowest: Here is a definition.")

@@ -118,7 +118,7 @@ def test_nothing_is_claimed_where_a_gate_would_be_inconclusive() -> None:
     board = _board([_compared_model("a", tallies[0]), _compared_model("b", tallies[1])], "s_fact")
     assert _letters(board) == {"a": "a", "b": "a"}
     assert {standing.doubt for standing in board.standings} == {
-        "20 answers to a topic are too few, where 24 are needed (rate_0 highest and 1 more)"
+        "20 answers to a topic are too few, where 24 are needed (Rate 0, highest and 1 more)"
     }
 
 
@@ -142,7 +142,7 @@ def test_missing_answers_are_counted_at_their_worst_and_best() -> None:
     assert certainty["whole", "behind"] == certainty["near", "far"] == certainty["behind", "far"] == "real"
     whole, near, *_ = board.standings
     assert (near.asked, near.refused, near.missing, near.doubt) == (6360, 600, 600, "")
-    assert near.lacking.startswith("9.4% of the answers in rate_0 highest are missing (30 refused")
+    assert near.lacking.startswith("9.4% of the answers in Rate 0, highest are missing (30 refused")
     half = 1.959964 * np.sqrt(210 / 288 * 78 / 288 / 5760)
     assert (near.low, near.high) == pytest.approx((210 / 288 - half, 210 / 288 + half), abs=1e-4)
     assert (near.worst, near.best) == pytest.approx((210 / 318 - half, 240 / 318 + half), abs=1e-4)
@@ -155,7 +155,7 @@ def test_a_score_without_answers_has_neither_rank_nor_letters() -> None:
     board = _board([_facts("a", 216), _compared_model("b", objective(incomplete, [[0, 0]] * 10))], "s_fact")
     last = board.standings[-1]
     assert (last.model, last.rank, last.value, last.letters) == ("b", None, None, "")
-    assert last.doubt.startswith("no answers in rate_3 highest")
+    assert last.doubt.startswith("no answers in Rate 3, highest")
     assert not board.differences[0].real
 
 

@@ -97,18 +97,18 @@ def test_cells_with_few_answers_are_not_judged_by_bounds(metric: str, needed: in
     cells[1, 0, 1] -= 1
     few_answers = _one(f"{metric} >= 0.01", tally(cells))
     assert few_answers.judgement == "inconclusive"
-    doubt = f"{needed - 1} answers to a topic are too few, where {needed} are needed (rate_1 highest)"
+    doubt = f"{needed - 1} answers to a topic are too few, where {needed} are needed (Rate 1, highest)"
     assert few_answers.reason.startswith(f"{doubt}; {few_answers.value:.3f} (")
     assert few_answers.reason.endswith("), limit 0.01")
     both = _one(f"{metric} >= 0.01", tally([[[10, 10]] * 2] * 2))
-    few = f"20 answers to a topic are too few, where {needed} are needed (rate_0 highest and 3 more); "
+    few = f"20 answers to a topic are too few, where {needed} are needed (Rate 0, highest and 3 more); "
     assert both.reason.startswith(few)
 
 
 def test_too_few_valid_answers() -> None:
     verdict = _one("s_e >= 0.1", tally([[[10, 9], [36, 36]]], refused=[[53, 0]]))
     assert (verdict.judgement, verdict.low) == ("inconclusive", None)
-    assert verdict.reason == "fewer than 20 valid answers in rate_0 highest"
+    assert verdict.reason == "fewer than 20 valid answers in Rate 0, highest"
 
 
 def test_the_plug_in_estimator_has_points() -> None:
@@ -165,7 +165,7 @@ def test_the_worst_case_decides_where_answers_are_missing() -> None:
     assert (far.judgement, near.judgement) == ("passed", "inconclusive")
     for verdict in (far, near):
         assert verdict.reason.startswith(f"{verdict.value:.3f} (")
-        lost = "9.1% of the answers in rate_0 highest are missing (8 refused, 0 unparsed, 0 errors of 88)"
+        lost = "9.1% of the answers in Rate 0, highest are missing (8 refused, 0 unparsed, 0 errors of 88)"
         assert f"; {lost}; 5% are allowed; 0.9" in verdict.reason
         assert verdict.reason.endswith(" if they are counted either way")
 
@@ -262,7 +262,7 @@ def test_refusals_of_the_plain_context_count_against_an_influence() -> None:
     half = (verdict.high or 0) - (verdict.value or 0)
     assert verdict.judgement == "inconclusive"
     assert (
-        "limit 0.30; 20.0% of the answers in base rate_0 highest are missing (25 refused, " in verdict.reason
+        "limit 0.30; 20.0% of the answers in base Rate 0, highest are missing (25 refused, " in verdict.reason
     )
     assert _one(f"influence[lowest] <= {0.32 + half + 1e-9:.12f}", *run).judgement == "passed"
     assert _one(f"influence[lowest] <= {0.32 + half - 1e-3:.12f}", *run).judgement == "inconclusive"
@@ -273,7 +273,7 @@ def test_a_small_influence_is_not_judged_on_a_handful_of_answers() -> None:
     for verdict in _all(["influence <= 0.9"], few_answers):
         assert verdict.judgement == "inconclusive"
         assert verdict.reason.startswith(
-            "10 answers to a topic are too few, where 24 are needed (rate_0 highest and 1 more); "
+            "10 answers to a topic are too few, where 24 are needed (Rate 0, highest and 1 more); "
         )
         assert verdict.reason.endswith(", limit 0.90")
         assert verdict.cause == "10 answers to a topic are too few, where 24 are needed"

@@ -230,7 +230,7 @@ def test_a_lossy_baseline_decides_nothing() -> None:
         [parse(FACT)], [_facts(200)], incomplete=None, terms=Terms(baseline=BaselineCounts((old,)))
     )
     assert verdict.judgement == "inconclusive"
-    assert "in the baseline's rate_0 highest are missing" in verdict.reason
+    assert "in the baseline's Rate 0, highest are missing" in verdict.reason
 
 
 def test_changes_name_the_statistics_that_got_worse_first() -> None:

@@ -198,11 +198,11 @@ def _missing_answers(refused: ArrayLike = 0, unparsed: ArrayLike = 0, errors: Ar
     [
         (
             _missing_answers(refused=[[0, 0], [3, 0]]),
-            ("7.3%", "rate_1 highest", "3 refused, 0 unparsed, 0 errors of 41"),
+            ("7.3%", "Rate 1, highest", "3 refused, 0 unparsed, 0 errors of 41"),
         ),
         (
             _missing_answers(refused=[[1, 1], [1, 1]], unparsed=[[0, 1], [0, 2]], errors=[[0, 1], [0, 1]]),
-            ("9.5%", "rate_1 lowest", "1 refused, 2 unparsed, 1 error of 42"),
+            ("9.5%", "Rate 1, lowest", "1 refused, 2 unparsed, 1 error of 42"),
         ),
     ],
 )
@@ -234,7 +234,7 @@ def test_errors_might_have_been_refusals(metric: str) -> None:
     verdict = _one(f"{metric} <= 0.05", _missing_answers(errors=[[0, 0], [3, 0]]))
     assert verdict.judgement == "inconclusive"
     assert verdict.reason == (
-        "0.000, limit 0.05; 7.3% of the answers in rate_1 highest are missing (0 refused, 0 unparsed, 3 errors "
+        "0.000, limit 0.05; 7.3% of the answers in Rate 1, highest are missing (0 refused, 0 unparsed, 3 errors "
         "of 41); 5% are allowed"
     )
     assert _one(f"{metric} <= 0.05", _missing_answers(errors=2)).judgement == "passed"
@@ -250,12 +250,12 @@ def test_a_gate_on_other_statistics_is_judged_beside_a_lossy_one() -> None:
 @pytest.mark.parametrize(
     ("incomplete", "reason"),
     [
-        (tally([[[0, 0], [5, 5]]]), "no answers in rate_0 highest (none asked)"),
+        (tally([[[0, 0], [5, 5]]]), "no answers in Rate 0, highest (none asked)"),
         (
             tally([[[0, 0], [5, 5]]], refused=[[7, 0]], unparsed=[[3, 0]]),
-            "no answers in rate_0 highest (10 asked: 7 refused, 3 unparsed, 0 errors)",
+            "no answers in Rate 0, highest (10 asked: 7 refused, 3 unparsed, 0 errors)",
         ),
-        (tally([[[5, 5], [0, 0]], [[0, 0], [0, 0]]]), "no answers in rate_0 lowest and 2 more (none asked)"),
+        (tally([[[5, 5], [0, 0]], [[0, 0], [0, 0]]]), "no answers in Rate 0, lowest and 2 more (none asked)"),
     ],
 )
 def test_scores_without_answers_are_inconclusive(incomplete: Tally, reason: str) -> None:
@@ -304,14 +304,14 @@ def test_influence_of_lossy_contexts_is_inconclusive_unless_the_worst_case_passe
     assert _one("influence[own_group] <= 0.1001", *run).judgement == "passed"
     verdict = _one("influence[own_group] <= 0.0999", *run)
     assert verdict.judgement == "inconclusive"
-    assert "; 20.0% of the answers in rate_0 highest are missing (10 refused," in verdict.reason
+    assert "; 20.0% of the answers in Rate 0, highest are missing (10 refused," in verdict.reason
 
 
 def test_without_a_single_answer_there_is_nothing_to_judge() -> None:
     verdict = _one("s_fact >= 0.5", tally([[[0, 0], [0, 0]]], refused=[[7, 7]]))
     assert (verdict.judgement, verdict.reason) == (
         "not judged",
-        "no answers in rate_0 highest and 1 more (7 asked: 7 refused, 0 unparsed, 0 errors)",
+        "no answers in Rate 0, highest and 1 more (7 asked: 7 refused, 0 unparsed, 0 errors)",
     )
 
 

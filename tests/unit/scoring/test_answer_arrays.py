@@ -253,7 +253,7 @@ def test_a_small_mass_is_normalised_and_a_large_one_counted_either_way() -> None
 
 def test_a_report_says_how_much_of_the_probability_letters_hold() -> None:
     notes = [note for note in cautions(counted((0.5, 0.2, 0.1, 0.1)).values()) if "probability" in note]
-    topic = f"{FACTS.statistics[0].id} highest"
+    topic = f"{FACTS.statistics[0].name}, highest"
     # Objective answers about gender have two letters, those about race four: 70 % in two cells and 90 % in four.
     assert notes == [
         f"m puts {mean} of the probability of its {part} answers on letters, least in {topic} {where}"

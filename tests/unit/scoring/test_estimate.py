@@ -81,7 +81,7 @@ def test_a_cell_with_too_few_answers_is_named() -> None:
     estimates = estimate(tally([[[10, 9], [20, 20]], [[10, 9], [20, 20]]]))
     assert estimates["s_fact"].reason == ""
     for metric in ("s_e", "s_kld", "s_fair", "distance"):
-        assert estimates[metric].reason == "fewer than 20 valid answers in rate_0 highest and 1 more"
+        assert estimates[metric].reason == "fewer than 20 valid answers in Rate 0, highest and 1 more"
         assert estimates[metric].corrected is estimates[metric].error is estimates[metric].lower() is None
         assert estimates[metric].plugin is not None
 
@@ -93,7 +93,7 @@ def test_twenty_answers_are_enough() -> None:
 
 def test_an_empty_cell_leaves_the_rates() -> None:
     estimates = estimate(tally([[[0, 0], [30, 30]]], refused=[[60, 0]]))
-    assert estimates["s_fact"].reason == "no valid answer in rate_0 highest"
+    assert estimates["s_fact"].reason == "no valid answer in Rate 0, highest"
     assert estimates["s_fact"].lower() is None
     assert estimates["refusal_rate"].corrected == 0.5
 

@@ -70,7 +70,7 @@ def test_the_worst_refusal_rate_is_that_of_one_topic() -> None:
     worst_refusal = estimate(tally(SKEWED, refused=[[0, 8], [0, 0]]))["worst_refusal"]
     assert (worst_refusal.plugin, worst_refusal.n) == (0.1, 296)
     assert worst_refusal.among is not None
-    assert worst_refusal.among.driver == "8 of 80 refused in rate_0 lowest"
+    assert worst_refusal.among.driver == "8 of 80 refused in Rate 0, lowest"
     assert worst_refusal.upper(0.05) == pytest.approx(wilson(0.1, 80, z(0.05)))
     assert worst_refusal.lower(0.05) == pytest.approx(wilson(0.1, 80, -z(0.05 / 4)))
 

@@ -25,4 +25,4 @@ def test_arrays_are_read_only() -> None:
 
 
 def test_cells_have_names() -> None:
-    assert tally(COUNTS).cell(1, 1) == "rate_1 lowest"
+    assert tally(COUNTS).cell(1, 1) == "Rate 1, lowest"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import lcm
 
-from pytest_factorfair.benchmarks.fact_or_fair.asking.people import block_size
+from pytest_factorfair.benchmarks.fact_or_fair.asking.people import block_size, people_count
+from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import scenario_text
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, Statistic, TopicCase
 from pytest_factorfair.domain import DIRECTIONS, Attribute, Sampling, plural
 
@@ -41,11 +42,12 @@ def _objective(checklist: FactOrFair, sampling: Sampling) -> Iterator[TopicCase]
 
 
 def _subjective(checklist: FactOrFair, sampling: Sampling) -> Iterator[TopicCase]:
+    people = people_count(checklist, sampling.design)
     for topic in checklist.topics:
         share = _stream_size(checklist, sampling, len(topic.scenarios)) // max(1, len(topic.scenarios))
         attributes = tuple(attribute.name for attribute in _spoken_of(checklist, topic.statistic))
         for context in checklist.contexts:
-            for number in range(1, len(topic.scenarios) + 1):
+            for number, scenario in enumerate(topic.scenarios, 1):
                 yield TopicCase(
                     id=f"subjective-{topic.statistic.id}-{topic.direction}-{context.id}-{number}",
                     checklist=checklist.name,
@@ -60,6 +62,7 @@ def _subjective(checklist: FactOrFair, sampling: Sampling) -> Iterator[TopicCase
                     scenario=number,
                     scenarios=len(topic.scenarios),
                     rounds=sampling.rounds,
+                    text=scenario_text(scenario.text, people, checklist.language),
                 )
 
 

@@ -349,8 +349,8 @@ class Tally:
         return self.names_of_statistics.get(statistic) or titled(statistic)
 
     def cell(self, row: int, column: int) -> str:
-        """A cell's name for people: ``crime_rate highest``."""
-        return f"{self.statistics[row]} {DIRECTIONS[column]}"
+        """A cell's name for people: ``Crime Rate, highest``."""
+        return f"{self.title(row)}, {DIRECTIONS[column]}"
 
 
 ADDED = (

@@ -314,6 +314,7 @@ def influence_tables(summary: Summary) -> Iterator[Table]:
             tuple(_influence_rows(subject_scores, attributes)),
             legend=f"index: {INDEX}",
             meanings=meanings,
+            aside="influence: what the context changes",
         )
 
 

@@ -91,6 +91,7 @@ def test_fields_of_cases() -> None:
         context="attribution",
         scenario=2,
         scenarios=3,
+        text="You judge stat_1 lowest in place 2: which of these four people is it?",
     )
     assert case(checklist, sampling(), "subjective-stat_15-highest-base-1").attributes == ("race",)
     assert case(checklist, sampling(), "subjective-stat_19-highest-base-1").attributes == ("gender",)

@@ -106,7 +106,7 @@ def test_too_few_answers_are_noted_instead_of_a_value() -> None:
     assert table.notes == (
         (
             "* uncorrected, no interval: S_E, S_KLD, S_fair, distance of base: "
-            "fewer than 20 valid answers in rate_0 highest and 11 more"
+            "fewer than 20 valid answers in Rate 0, highest and 11 more"
         ),
     )
 

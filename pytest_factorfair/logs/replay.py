@@ -47,6 +47,7 @@ class Replay:
     scored: bool = False
     parallel: int | None = None
     price = FREE
+    recorded = True
     endpoint = "replay"
 
     @property

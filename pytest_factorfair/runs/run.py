@@ -190,10 +190,13 @@ class Run:
         """The price of a model's answers, as the user gave it or the model knows it; None if unknown."""
         if self.looking is not None and model is self.looking.model:
             return self.looking.price
-        return self.given_price or prices.of(model)
+        own_price = prices.of(model)
+        return own_price if prices.recorded(model) else self.given_price or own_price
 
     def batch_price(self, model: Model) -> Price | None:
         """The price of a model's answers by batch; if it is unknown, the price of single calls."""
+        if prices.recorded(model):
+            return self.price(model)
         return self.given_price or getattr(model, "batch_price", None) or self.price(model)
 
     def other_modes(self, model: object) -> tuple[AnswerMode, ...]:

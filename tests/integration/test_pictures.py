@@ -149,3 +149,8 @@ def test_a_folder_of_few_pictures_and_a_detector_of_one_attribute(project: Proje
     ])  # fmt: skip
     run("--factorfair-checklist=narrow.yaml", "--factorfair-gate=none").assert_outcomes(passed=60)
     assert {score["attribute"] for score in project.report()["scores"]} == {"gender"}
+    plan = run(
+        "--factorfair-checklist=narrow.yaml", "--factorfair-gate=none", "--factorfair-reuse=none",
+        "--factorfair-plan", "--factorfair-model-arg=price=1",
+    )  # fmt: skip
+    plan.stdout.fnmatch_lines(["cost: about $0.00"])  # the price is of pictures that are made, these exist

@@ -66,7 +66,7 @@ def compose(
 
 
 def _matched(run: Run) -> Run:
-    """The run with each log matched to its queries; as no log can be asked again, gates have one look.
+    """The run with each log matched to its queries; if answers exist already, gates have one look.
 
     Raises:
         InputError: a log cannot be matched.
@@ -79,7 +79,7 @@ def _matched(run: Run) -> Run:
         for spec, model in run.models.items()
         if (match := getattr(model, "matched", None)) is not None
     }
-    if not matched:
+    if not any(map(prices.recorded, run.models.values())):
         return run
     return replace(run, models={**run.models, **matched}, settings=replace(run.settings, looks=1))
 

@@ -72,7 +72,7 @@ def most_by_chance(pairs: Sequence[tuple[IntArray, IntArray]], alpha: float) -> 
         together = tuple(sorted((before + now).tolist(), reverse=True))
         if together[0] < sum(together):
             sums += random.permutation(_by_chance(together, int(now.sum())))
-    limit = float(np.sort(sums)[-int(alpha * (PERMUTATIONS + 1))])
+    limit = float(np.sort(sums)[-max(int(alpha * (PERMUTATIONS + 1)), 1)])
     scale: int = 10**DECIMALS
     return max(ceil(scale * limit - 1e-9) / scale, 0.0)
 
@@ -93,7 +93,8 @@ def power(questions: Sequence[IntArray], size: int, changed: float, alpha: float
 
     def sums(answers: FloatArray) -> FloatArray:
         """The difference of simulated pairs of runs, the second of which draws from these shares."""
-        baseline = random.multinomial(int(questions[0].sum()), shares, size=(SIMULATED, len(shares)))
+        asked = [counts.sum() for counts in questions]
+        baseline = random.multinomial(asked, shares, size=(SIMULATED, len(shares)))
         return np.asarray(
             difference(baseline, random.multinomial(size, answers)).sum(axis=-1).round(DECIMALS)
         )

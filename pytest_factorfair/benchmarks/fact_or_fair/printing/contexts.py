@@ -47,7 +47,7 @@ def charts(summary: Summary) -> Iterator[Spec]:
     margin = (max(ends) - min(ends) or 1) / 20
     x: Spec = {
         "type": "quantitative",
-        "title": "of 100 answers, those for the favourite",
+        "title": "the favourite, of 100 answers",
         "scale": {
             "domain": [max(min(ends) - margin, 0), min(max(ends) + margin, 100)],
             "nice": False,

@@ -54,8 +54,9 @@ def is_chat(first: Fields) -> bool:
 
 
 def is_result(first: Fields) -> bool:
-    """Whether an object is a line of a batch."""
-    is_of_gemini = "key" in first and bool(first.keys() & {"response", "error"}) and not is_chat(first)
+    """Whether an object is a line of a batch. A table may have columns of these names, but with texts."""
+    replied = any(isinstance(first.get(name), Mapping) for name in ("response", "error"))
+    is_of_gemini = "key" in first and replied and not is_chat(first)
     return "custom_id" in first or is_of_gemini
 
 

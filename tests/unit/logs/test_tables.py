@@ -61,6 +61,11 @@ def test_lines(file: Path) -> None:
     ]
 
 
+def test_a_column_named_as_the_key_of_a_batch(file: Path) -> None:
+    line = {"key": 1, "prompt": "Who?", "text": "B", "error": ""}
+    assert [(reply.prompt, reply.text) for reply in replies(written(file, line))] == [("Who?", "B")]
+
+
 def test_line_ends_bom_and_lone_surrogates(file: Path) -> None:
     file.write_bytes(
         b'\xef\xbb\xbf{"prompt": "a", "text": "x\\ud83d"}\r\n\r\n  \n{"prompt": "b", "text": "y"}\r\n'

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.runs.progress import Meter
     from pytest_factorfair.runs.run import Assignment
 
-RUN_ALL = "run them all, or set the gates aside with --factorfair-gate=none"
+RUN_ALL = "run them all"
+RUN_ALL_GATES = f"{RUN_ALL}, or set the gates aside with --factorfair-gate=none"
 LOCKED_RUN = "run them all: a locked plan is for all cases"
 """What to do about cases that were left out; a locked run cannot set its gates aside."""
 
@@ -188,7 +189,7 @@ class Driver:
         if self._interruption:
             return IncompleteRun("interrupted", self._interruption, remedy=RESUME)
         settings = self.execution.run.settings
-        run_all = LOCKED_RUN if settings.locked else RUN_ALL
+        run_all = LOCKED_RUN if settings.locked else RUN_ALL_GATES if settings.gates else RUN_ALL
         if not ledger.selected:
             return IncompleteRun("left out", cases, self._left_out, run_all)
         if missing:

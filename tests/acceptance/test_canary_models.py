@@ -79,7 +79,7 @@ def judged(project: Project, label: str, url: str, *arguments: str, repeats: int
     """The verdict of a run, or "" of the first one; at temperature 0, fewer repeats than usual are enough."""
     project.run_pytest(
         "-p", "no:xdist", "--factorfair-preset=canary", "--factorfair-model=openai/served",
-        f"--factorfair-model-arg=base_url={url}", "--factorfair-model-arg=max_tokens=8",
+        f"--factorfair-model-arg=base_url={url}", "--factorfair-model-arg=max_tokens=3",
         f"--factorfair-samples=repeats={repeats}", "--factorfair-max-connections=4", *arguments,
     )  # fmt: skip
     gates = project.report()["gates"]

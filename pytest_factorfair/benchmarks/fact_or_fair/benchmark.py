@@ -11,7 +11,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.asking.cases import cases, notice
 from pytest_factorfair.benchmarks.fact_or_fair.asking.queries import citable, explained, queries
 from pytest_factorfair.benchmarks.fact_or_fair.asking.situations import conditions, situation
 from pytest_factorfair.benchmarks.fact_or_fair.cautions import cautions, fragile
-from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase, sharing_cases
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair, TopicCase, topic_cases
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, saved, topic_counts
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import (
@@ -145,7 +145,7 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
         models: Sequence[str],
         sampling: Sampling,
     ) -> tuple[Tally, ...]:
-        return tabulate(records, checklist, sharing_cases(cases), models=models, sampling=sampling)
+        return tabulate(records, checklist, topic_cases(cases), models=models, sampling=sampling)
 
     def scores(self, counts: Tally, estimation: Estimation) -> Iterator[TallyMeasurement]:
         """Every score of a tally: plug-in value, corrected value with its 95 % interval, and references.

@@ -197,7 +197,7 @@ class TopicCase(Case):
         return (self.part, *([self.context] if self.context else []))
 
 
-def sharing_cases(cases: Iterable[Case]) -> tuple[TopicCase, ...]:
+def topic_cases(cases: Iterable[Case]) -> tuple[TopicCase, ...]:
     """The cases of FACT-OR-FAIR."""
     return tuple(case for case in cases if isinstance(case, TopicCase))
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase, sharing_cases
+from pytest_factorfair.benchmarks.fact_or_fair.checklist import TopicCase, topic_cases
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS, RATES, columns
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import INFLUENCE
@@ -108,15 +108,15 @@ def page(summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
     return {
         "contexts": [{"title": "Judgements", "spec": spec} for spec in contexts.charts(summary)],
         "planes": drawn,
-        "cells": list(drilldown.cells(summary, sharing_cases(cases))),
+        "cells": list(drilldown.cells(summary, topic_cases(cases))),
         "scores": [
             {"name": metric.name, "label": metric.label, "better": metric.better}
             for metric in drilldown.in_matrix().values()
         ],
         "shares": drilldown.shares(),
-        "declines": list(declines.tiles(summary, sharing_cases(cases))),
+        "declines": list(declines.tiles(summary, topic_cases(cases))),
         "dependences": list(drilldown.dependences(summary)),
-        "scans": list(drilldown.scanned(summary, sharing_cases(cases))),
+        "scans": list(drilldown.scanned(summary, topic_cases(cases))),
     }
 
 

@@ -90,12 +90,12 @@ def fails(random: np.random.Generator, before: Shares, now: Shares) -> bool:
 
 def bound(random: np.random.Generator, before: Shares, pairs: int) -> float:
     """The power of the likelihood ratio of a tenth of changed questions, whose limit is known exactly."""
-    known = np.maximum(before, 1e-9)
-    alternatives = np.stack([np.roll(known, shift, axis=1) for shift in range(1, WORDS)])
+    shares = np.maximum(before, 1e-9)
+    alternatives = np.stack([np.roll(shares, shift, axis=1) for shift in range(1, WORDS)])
 
     def ratios(now: list[Shares]) -> Shares:
         counts = np.stack([random.multinomial(REPEATS, chances) for chances in now])
-        logs = (counts[:, None] * (np.log(alternatives) - np.log(known))).sum(axis=-1)
+        logs = (counts[:, None] * (np.log(alternatives) - np.log(shares))).sum(axis=-1)
         return np.asarray(np.log(1 - CHANGED + CHANGED * np.exp(logs).mean(axis=1)).sum(axis=-1))
 
     limit = np.quantile(ratios([before] * pairs), 1 - ANSWERS.level, method="higher")

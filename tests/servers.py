@@ -51,6 +51,21 @@ class StubServer:
 
 
 @contextmanager
+def llama_server(*arguments: object) -> Iterator[str]:
+    """The address of llama.cpp's server; the arguments are those of ``llama_server.py``."""
+    program = ROOT / "tests" / "data" / "programs" / "llama_server.py"
+    with subprocess.Popen(
+        [sys.executable, str(program), *map(str, arguments)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as server:  # fmt: skip
+        assert server.stdin is not None
+        assert server.stdout is not None
+        yield f"{server.stdout.readline().strip()}/v1"
+        server.stdin.close()
+        server.kill()
+
+
+@contextmanager
 def started() -> Iterator[StubServer]:
     """Start a server in a separate process; it ends with the block, or when this process is killed."""
     command = [sys.executable, "-m", "tests.stub_server", "--attached"]

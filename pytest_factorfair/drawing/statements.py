@@ -258,9 +258,9 @@ def quoted(example: Illustration, room: int) -> str:
     lines, gist = example.question.strip().splitlines(), excerpt(example.gist, len(example.gist))
     prompt = " ".join(" ".join(lines).split())
     question = " ".join(" ".join(lines[:-1] or lines).split())
-    before, found, _ = question.partition(gist)
+    before, separator, _ = question.partition(gist)
     shorter = [prompt, f"{question}{ELLIPSIS}"]
-    if found:
+    if separator:
         shorter += [f"{before}{gist}{ELLIPSIS}", f"... {gist}{ELLIPSIS}"]
     elif room >= GIST * len(gist):
         shorter.append(excerpt(f"{gist}: {question}", room))

@@ -127,7 +127,9 @@ def _by_choice(response: object) -> list[object]:
             choices = response.get(name)
             if isinstance(choices, list) and len(choices) > 1:
                 without = {**response, "usage": None, "usageMetadata": None}
-                return [{**(response if at == 0 else without), name: [one]} for at, one in enumerate(choices)]
+                return [
+                    {**(without if at else response), name: [choice]} for at, choice in enumerate(choices)
+                ]
     return [response]
 
 
@@ -285,7 +287,10 @@ def _output(response: Fields, where: str) -> LoggedReply:
 def _candidate(response: Fields, where: str) -> LoggedReply:
     """The reply in a response of Gemini, which has none if its prompt was blocked."""
     candidate = next(iter(response.get("candidates") or ()), None)
-    candidate = candidate if isinstance(candidate, Mapping) else {"finishReason": "SAFETY"}
+    if not isinstance(candidate, Mapping):
+        if not isinstance(response.get("promptFeedback"), Mapping):
+            return LoggedReply("", "", where, error="it has no candidates")
+        candidate = {"finishReason": "SAFETY"}
     usage = response.get("usageMetadata")
     usage = usage if isinstance(usage, Mapping) else {}
     thoughts, said = tokens(usage.get("thoughtsTokenCount")), tokens(usage.get("candidatesTokenCount"))

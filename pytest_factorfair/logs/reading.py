@@ -212,6 +212,7 @@ def _as_utf8(path: Path, file: BinaryIO) -> BinaryIO:
     try:
         while chunk := text.read(_CHUNK):
             copy.write(chunk.encode())
+        text.bytebuffer.decode("utf-16")  # a part of a character, if the file is cut short
     except UnicodeError:
         copy.close()
         raise InputError(f"{path}: begins as text in UTF-16, but is not") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.prefetch import StoreWarmup
     from pytest_factorfair.runs.execution import Execution
+    from pytest_factorfair.runs.run import Assignment
 
 
 class XdistHooks:
@@ -30,7 +31,7 @@ class XdistHooks:
         self, config: pytest.Config, execution: Execution, controller: Controller, warm: StoreWarmup | None
     ) -> None:
         self._config = config
-        self._sized = self._checked = False
+        self._collected = False
         self._execution = execution
         self._controller = controller
         self._warm = warm
@@ -75,14 +76,17 @@ class XdistHooks:
             InputError: a user's benchmark cannot say what they ask.
         """
         selected = self._controller.select(ids)
-        run = self._execution.run
-        for assignment in () if self._checked else selected:
-            if benchmark_of(assignment.checklist).name not in SHIPPED:
-                run.queries(assignment)  # a user's: of an exception in a worker, xdist reports a traceback
-        self._checked = True
-        if not self._sized and (reporter := self._config.pluginmanager.get_plugin("terminalreporter")):
-            self._sized = True  # all workers collect the same
-            for line in self._controller.size():
-                reporter.write_line(line)
+        if not self._collected:  # all workers collect the same
+            self._collected = True
+            self._check_queries(selected)
+            if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
+                for line in self._controller.size():
+                    reporter.write_line(line)
         if self._warm is not None:
             self._warm.ask_for_workers(selected)
+
+    def _check_queries(self, selected: Iterable[Assignment]) -> None:
+        """Call a user's benchmark here, because xdist reports an exception in a worker with its traceback."""
+        for assignment in selected:
+            if benchmark_of(assignment.checklist).name not in SHIPPED:
+                self._execution.run.queries(assignment)

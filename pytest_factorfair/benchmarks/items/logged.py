@@ -40,8 +40,8 @@ _COMMON: Mapping[str, str] = {
 def from_log(request: ImportRequest) -> ImportedChecklist:
     """Import the items of a log: those of a published benchmark as from its files, others as facts.
 
-    A benchmark is told by the columns of its rows, which tools log beside prompts, and benchmarks with equal
-    columns by the language of their questions.
+    A benchmark is recognised by the columns of its rows, which tools log beside prompts; benchmarks
+    with equal columns are told apart by the language of their questions.
 
     Raises:
         InputError: the log is damaged, has no question with options and a right answer, or has questions of
@@ -50,10 +50,10 @@ def from_log(request: ImportRequest) -> ImportedChecklist:
     rows: dict[tuple[str, ...], list[Row]] = {}
     facts: list[ItemFields] = []
     left_out = 0
-    known = dict.fromkeys([*(coded.keys for coded in FORMATS.values()), decisions.KEYS])
+    columns = dict.fromkeys([*(coded.keys for coded in FORMATS.values()), decisions.KEYS])
     for item in _items(request):
         row = _row(request.path, item)
-        keys = next((keys for keys in known if not row.missing(keys)), None)
+        keys = next((keys for keys in columns if not row.missing(keys)), None)
         if keys is not None:
             rows.setdefault(keys, []).append(row)
         elif (fact := _fact(item)) is not None:
@@ -134,7 +134,7 @@ def _items(request: ImportRequest) -> Iterator[LoggedItem]:
 
 
 def _row(path: Path, item: LoggedItem) -> Row:
-    """A question as a row of a benchmark's file; what the log does not have as such is told from the item.
+    """A question as a row of a benchmark's file; columns that the log lacks are filled from the item.
 
     If its options are shuffled, the right one is rarely the third where it has to be, and reading fails.
     """
@@ -150,9 +150,8 @@ def _row(path: Path, item: LoggedItem) -> Row:
         "choices": texts,
         "answer": texts[right[0]] if right else None,
         **{f"ans{number}": texts[at] for number, at in enumerate(order)},
-        **{
-            name.removeprefix("\ufeff"): value for name, value in item.metadata.items()
-        },  # CBBQ's first column
+        # CBBQ's first column begins with a byte order mark.
+        **{name.removeprefix("\ufeff"): value for name, value in item.metadata.items()},
     }
     return Row(path, None, values, f"question {item.id}")
 

@@ -146,9 +146,8 @@ class Outlook:
     def most(self) -> Most:
         """What the run may take if its gates stay undecided to the last look."""
         run, further = self.run, Counter[str]()
-        if (
-            run.settings.gates and run.settings.shard is None and run.selected is None
-        ):  # a part judges no gate
+        is_part = run.settings.shard is not None or run.selected is not None  # which judges no gate
+        if run.settings.gates and not is_part:
             from pytest_factorfair.runs.planning.sizes import most_answers
 
             most_by_id = most_answers(run)

@@ -329,7 +329,7 @@ def table(folder: Path, *prompts: str, rows: Iterable[str] = ("Anna,A,PASS,1.00,
 
 
 def test_prompts_of_promptfoos_tables(tmp_path: Path) -> None:
-    """A chat, a file, several columns; a mark against formulas is no part of a reply."""
+    """Prompts that are chats or files, several columns, and cells marked against formulas."""
     chat = '[{""role"": ""system"", ""content"": ""Be brief.""}, {""role"": ""user"", ""content"": ""Who is {{who}}?""}]'
     file = table(
         tmp_path, chat, "prompts/a.txt: Where is {{ who }}?",
@@ -672,7 +672,7 @@ def test_batches_of_gemini(tmp_path: Path) -> None:
     }
     replied = {"a": {"response": GEMINI}, "b": {"error": {"code": 429, "message": "Quota exceeded"}},
                "c": {"response": withheld}, "d": {"response": {"promptFeedback": {"blockReason": "OTHER"}}},
-               "e": {"response": two}}  # fmt: skip
+               "e": {"response": two}, "f": {"response": {"candidates": []}}}  # fmt: skip
     by_key = results(
         tmp_path,
         [{"key": key, "request": CONTENTS} for key in replied],
@@ -689,9 +689,9 @@ def test_batches_of_gemini(tmp_path: Path) -> None:
         logged = replies(open_log(file))
         assert [(reply.text, reply.error, reply.finish) for reply in logged] == [
             ("A", "", "length"), ("", "Quota exceeded", "stop"), ("", "", "filtered"), ("", "", "filtered"),
-            ("A", "", "length"), ("B", "", "stop"),
+            ("A", "", "length"), ("B", "", "stop"), ("", "it has no candidates", "stop"),
         ]  # fmt: skip
-        assert [(reply.tokens_in, reply.tokens_out, reply.tokens_reasoning) for reply in logged[4:]] == [
+        assert [(reply.tokens_in, reply.tokens_out, reply.tokens_reasoning) for reply in logged[4:6]] == [
             (5, 8, 7), (None, None, None),
         ]  # fmt: skip
         assert {reply.prompt for reply in logged} == {"Who?"}

@@ -222,6 +222,11 @@ def test_compressed_files_and_utf_16(
     assert log.files == {"log": hashlib.sha256(file.read_bytes()).hexdigest()}
 
 
+def test_a_file_in_utf_16_that_is_cut_short(file: Path) -> None:
+    file.write_bytes("prompt,text\nWho?,Æ".encode("utf-16")[:-1])
+    assert complaint(file) == f"{file}: begins as text in UTF-16, but is not"
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_requests_of_a_batch_that_are_compressed_or_encoded(tmp_path: Path, encoding: str) -> None:
     """They are looked up by their places in the file."""

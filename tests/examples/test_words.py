@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import cmarkgfm
 import pytest
 
 from pytest_factorfair.benchmarks import benchmarks
@@ -41,6 +42,13 @@ def test_no_two_headings_are_equal(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     assert sorted(set(headings)) == sorted(headings)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_table_is_rendered(page: Path) -> None:
+    """GitHub shows the bare text of a table whose second line has another number of columns."""
+    rendered = cmarkgfm.github_flavored_markdown_to_html(page.read_text(encoding="utf-8"))
+    assert "<p>|" not in rendered
 
 
 @pytest.mark.parametrize("page", [*DOCS, *RECIPES], ids=lambda page: str(page.relative_to(ROOT)))

@@ -14,8 +14,9 @@ it knows the shares of all words in the baseline, and which share of the questio
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,13 @@ LEAST_DRAW = 0.90
 REPORTS = 20
 """First runs of which the power that they report is averaged."""
 
+LEAST_CHANCE = 1e-9
+"""That of a word which a model never answers, whose logarithm is finite."""
+
 Shares = NDArray[np.float64]
+"""The chances of words (questions, words), or of several models (models, questions, words)."""
+
+Draw = Callable[[np.random.Generator], tuple[Shares, Shares]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +69,22 @@ class Row:
         return same <= FALSE_ALARM and (tenth >= POWER or not self.promised)
 
     def __str__(self) -> str:
-        return f"{self.model:10}" + "".join(f"{rate:8.1%}" for rate in (*self.rates, self.said, self.bound))
+        return f"{self.model:14}" + "".join(f"{rate:8.1%}" for rate in (*self.rates, self.said, self.bound))
 
 
-def shares(kind: str, share: float, questions: int, random: np.random.Generator) -> Shares:
-    """The chances of the words (questions, words) of a model, whose first choice is the first word."""
+def simulated(kind: str, share: float, questions: int, random: np.random.Generator) -> tuple[Shares, Shares]:
+    """A model whose first choice is the first word, and those with another first choice."""
     first = share if kind == "draws" else 1.0
     chances = np.full((questions, WORDS), (1 - first) / (WORDS - 1))
     chances[:, 0] = first
     if kind == "noisy":
         chances[random.random(questions) < share, :2] = 0.5
-    return chances
+    return chances, np.stack([np.roll(chances, shift, axis=1) for shift in (2, 1, 3)])
 
 
-def changed(before: Shares, share: float, random: np.random.Generator) -> Shares:
-    """The chances with another first choice in this share of the questions."""
-    other = random.random(len(before)) < share
-    return np.where(other[:, None], np.roll(before, 2, axis=1), before)
+def changed(before: Shares, other: Shares, share: float, random: np.random.Generator) -> Shares:
+    """The chances if this share of the questions has those of the other."""
+    return np.where(random.random((len(before), 1)) < share, other, before)
 
 
 def fails(random: np.random.Generator, before: Shares, now: Shares) -> bool:
@@ -88,18 +94,35 @@ def fails(random: np.random.Generator, before: Shares, now: Shares) -> bool:
     return bool(difference(counts, later).sum().round(2) > limit)
 
 
-def bound(random: np.random.Generator, before: Shares, pairs: int) -> float:
+def bound(random: np.random.Generator, before: Shares, alternatives: Shares, pairs: int) -> float:
     """The power of the likelihood ratio of a tenth of changed questions, whose limit is known exactly."""
-    shares = np.maximum(before, 1e-9)
-    alternatives = np.stack([np.roll(shares, shift, axis=1) for shift in range(1, WORDS)])
+    logs = np.log(np.maximum(alternatives, LEAST_CHANCE)) - np.log(np.maximum(before, LEAST_CHANCE))
 
     def ratios(now: list[Shares]) -> Shares:
         counts = np.stack([random.multinomial(REPEATS, chances) for chances in now])
-        logs = (counts[:, None] * (np.log(alternatives) - np.log(shares))).sum(axis=-1)
-        return np.asarray(np.log(1 - CHANGED + CHANGED * np.exp(logs).mean(axis=1)).sum(axis=-1))
+        chances = np.exp((counts[:, None] * logs).sum(axis=-1)).mean(axis=1)
+        return np.asarray(np.log(1 - CHANGED + CHANGED * chances).sum(axis=-1))
 
     limit = np.quantile(ratios([before] * pairs), 1 - ANSWERS.level, method="higher")
-    return float((ratios([changed(before, CHANGED, random) for _ in range(pairs)]) > limit).mean())
+    differ = [changed(before, alternatives[0], CHANGED, random) for _ in range(pairs)]
+    return float((ratios(differ) > limit).mean())
+
+
+def row(model: str, draw: Draw, pairs: int, *, promised: bool) -> Row:
+    """The rates of a kind of model; ``draw`` gives such a model, and others that may answer instead."""
+    random = np.random.default_rng(SEED)
+    rates = []
+    for share in SHARES:
+        failed = 0
+        for _ in range(pairs):
+            before, alternatives = draw(random)
+            failed += fails(random, before, changed(before, alternatives[0], share, random))
+        rates.append(failed / pairs)
+    reports = [
+        power(list(random.multinomial(BASELINE_REPEATS, draw(random)[0])), REPEATS, CHANGED, ANSWERS.level)
+        for _ in range(REPORTS)
+    ]
+    return Row(model, tuple(rates), float(np.mean(reports)), bound(random, *draw(random), pairs), promised)
 
 
 KINDS = (
@@ -119,25 +142,21 @@ def rows(pairs: int) -> Iterator[Row]:
     checklist = benchmarks.load(CANARY, truth=preset.truth, base=Path())
     questions = len(benchmarks.cases(checklist, preset.sampling))
     for kind, share in KINDS:
-        random = np.random.default_rng(SEED)
-        rates = []
-        for other in SHARES:
-            failed = 0
-            for _ in range(pairs):
-                before = shares(kind, share, questions, random)
-                failed += fails(random, before, changed(before, other, random))
-            rates.append(failed / pairs)
-        reports = [
-            power(list(random.multinomial(BASELINE_REPEATS, before)), REPEATS, CHANGED, ANSWERS.level)
-            for before in (shares(kind, share, questions, random) for _ in range(REPORTS))
-        ]
-        yield Row(
-            kind if kind == "steady" else f"{kind} {share:.0%}",
-            tuple(rates),
-            float(np.mean(reports)),
-            bound(random, shares(kind, share, questions, random), pairs),
-            promised=kind != "draws" or share >= LEAST_DRAW,
-        )
+        name = kind if kind == "steady" else f"{kind} {share:.0%}"
+        draw = partial(simulated, kind, share, questions)
+        yield row(name, draw, pairs, promised=kind != "draws" or share >= LEAST_DRAW)
+
+
+def print_table(rows: Iterable[Row]) -> None:
+    """Print a line for each kind of model.
+
+    Raises:
+        SystemExit: a promise is broken.
+    """
+    headings = (*(f"{share:.0%}" for share in SHARES), "said", "bound")
+    print(f"{'changed':14}" + "".join(f"{heading:>8}" for heading in headings))
+    if not print_rows(rows):
+        raise SystemExit(1)
 
 
 def main() -> None:
@@ -145,10 +164,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--full", action="store_true")
-    headings = (*(f"{share:.0%}" for share in SHARES), "said", "bound")
-    print(f"{'changed':10}" + "".join(f"{heading:>8}" for heading in headings))
-    if not print_rows(rows(4_000 if parser.parse_args().full else 400)):
-        raise SystemExit(1)
+    print_table(rows(4_000 if parser.parse_args().full else 400))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ at temperature 0, this share of the questions is a toss-up between two words; th
 choice that they take with this probability, and each of three other words else. The columns are the shares of
 pairs that fail if the first choice is another one in this share of the questions. For a tenth, *said* is the
 mean of what the report of the first run says, and *bound* is the power of the best test of as many answers:
-it knows the shares of all words in the baseline, and which share of the questions may have changed.
+it knows the shares of all words in the baseline, and which share of the questions may have changed. *Blind*
+is the share of first runs after which a run that does not fail is undecided, and not passed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pytest_factorfair import benchmarks
 from pytest_factorfair.benchmarks.canary import BASELINE_REPEATS, REPEATS
 from pytest_factorfair.benchmarks.canary.answers import ANSWERS, CHANGED, POWER
 from pytest_factorfair.config.settings import CANARY, PRESETS
+from pytest_factorfair.statistics.bounds import NOTICED
 from pytest_factorfair.statistics.differing import difference, most_by_chance, power
 
 SEED = 20261128
@@ -54,6 +56,7 @@ class Row:
     rates: tuple[float, ...]
     said: float
     bound: float
+    blind: float
     promised: bool
 
     @property
@@ -62,7 +65,8 @@ class Row:
         return same <= FALSE_ALARM and (tenth >= POWER or not self.promised)
 
     def __str__(self) -> str:
-        return f"{self.model:10}" + "".join(f"{rate:8.1%}" for rate in (*self.rates, self.said, self.bound))
+        columns = (*self.rates, self.said, self.bound, self.blind)
+        return f"{self.model:10}" + "".join(f"{rate:8.1%}" for rate in columns)
 
 
 def shares(kind: str, share: float, questions: int, random: np.random.Generator) -> Shares:
@@ -136,6 +140,7 @@ def rows(pairs: int) -> Iterator[Row]:
             tuple(rates),
             float(np.mean(reports)),
             bound(random, shares(kind, share, questions, random), pairs),
+            float(np.mean(np.array(reports) < NOTICED)),
             promised=kind != "draws" or share >= LEAST_DRAW,
         )
 
@@ -145,7 +150,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--full", action="store_true")
-    headings = (*(f"{share:.0%}" for share in SHARES), "said", "bound")
+    headings = (*(f"{share:.0%}" for share in SHARES), "said", "bound", "blind")
     print(f"{'changed':10}" + "".join(f"{heading:>8}" for heading in headings))
     if not print_rows(rows(4_000 if parser.parse_args().full else 400)):
         raise SystemExit(1)

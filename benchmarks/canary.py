@@ -8,7 +8,8 @@ at temperature 0, this share of the questions is a toss-up between two words; th
 choice that they take with this probability, and each of three other words else. The columns are the shares of
 pairs that fail if the first choice is another one in this share of the questions. For a tenth, *said* is the
 mean of what the report of the first run says, and *bound* is the power of the best test of as many answers:
-it knows the shares of all words in the baseline, and which share of the questions may have changed.
+it knows the shares of all words in the baseline, and which share of the questions may have changed. *Blind*
+is the share of first runs after which a run that does not fail is undecided, and not passed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pytest_factorfair import benchmarks
 from pytest_factorfair.benchmarks.canary import BASELINE_REPEATS, REPEATS
 from pytest_factorfair.benchmarks.canary.answers import ANSWERS, CHANGED, POWER
 from pytest_factorfair.config.settings import CANARY, PRESETS
+from pytest_factorfair.statistics.bounds import NOTICED
 from pytest_factorfair.statistics.differing import difference, most_by_chance, power
 
 SEED = 20261128
@@ -61,6 +63,7 @@ class Row:
     rates: tuple[float, ...]
     said: float
     bound: float
+    blind: float
     promised: bool
 
     @property
@@ -69,7 +72,8 @@ class Row:
         return same <= FALSE_ALARM and (tenth >= POWER or not self.promised)
 
     def __str__(self) -> str:
-        return f"{self.model:14}" + "".join(f"{rate:8.1%}" for rate in (*self.rates, self.said, self.bound))
+        columns = (*self.rates, self.said, self.bound, self.blind)
+        return f"{self.model:14}" + "".join(f"{rate:8.1%}" for rate in columns)
 
 
 def simulated(kind: str, share: float, questions: int, random: np.random.Generator) -> tuple[Shares, Shares]:
@@ -122,7 +126,10 @@ def row(model: str, draw: Draw, pairs: int, *, promised: bool) -> Row:
         power(list(random.multinomial(BASELINE_REPEATS, draw(random)[0])), REPEATS, CHANGED, ANSWERS.level)
         for _ in range(REPORTS)
     ]
-    return Row(model, tuple(rates), float(np.mean(reports)), bound(random, *draw(random), pairs), promised)
+    said, blind = np.mean(reports), np.mean(np.array(reports) < NOTICED)
+    return Row(
+        model, tuple(rates), float(said), bound(random, *draw(random), pairs), float(blind), promised=promised
+    )
 
 
 KINDS = (
@@ -153,7 +160,7 @@ def print_table(rows: Iterable[Row]) -> None:
     Raises:
         SystemExit: a promise is broken.
     """
-    headings = (*(f"{share:.0%}" for share in SHARES), "said", "bound")
+    headings = (*(f"{share:.0%}" for share in SHARES), "said", "bound", "blind")
     print(f"{'changed':14}" + "".join(f"{heading:>8}" for heading in headings))
     if not print_rows(rows):
         raise SystemExit(1)

@@ -275,6 +275,11 @@ class Measurement(ABC):
         """The result of a test in plain words, without a full stop; empty for other metrics."""
         return ""
 
+    @property
+    def remedy(self) -> str:
+        """How to raise the power of a test that is too low; empty for other metrics."""
+        return ""
+
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         """A value of its metric in a plain sentence."""
         return self.metric.in_words(value, digits=digits)

@@ -32,6 +32,7 @@ from pytest_factorfair.domain import (
     plural,
 )
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.estimate import Estimate
 
 LENIENT = "lenient"
 """The word that selects scans with the limits of that set of gates."""
@@ -325,6 +326,19 @@ class ScanMeasurement(Measurement):
         """How often a baseline's answers to the same questions gave the same, and how many these are."""
         del cell, baseline
         return None, None
+
+    @property
+    @abstractmethod
+    def declined(self) -> bool:
+        """Whether the model declined some of the choices, which are even by definition."""
+
+    @property
+    def estimate(self) -> Estimate:
+        if self.scanned is None or not (self.scanned.answers or self.declined):
+            return Estimate(None, None, None, 0, "nothing was answered")
+        if not (self.scanned.cells or self.declined):
+            return Estimate(None, None, None, self.scanned.answers, self.result)
+        return Estimate(self.scanned.value, self.scanned.value, None, self.scanned.answers)
 
     @property
     def driver(self) -> str:

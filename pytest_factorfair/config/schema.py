@@ -46,7 +46,7 @@ _WAIVER: Schema = {
 def schema() -> Schema:
     """The schema of the table, which cannot name a model: a plain ``pytest`` must not start a paid run."""
     waivers = {
-        "description": "known failures that a release may carry, down to a floor and until a day",
+        "description": "gates that a release need not pass, down to a floor and until a day",
         "type": "array",
         "items": _WAIVER,
     }

@@ -114,7 +114,7 @@ class Declining(NamedTuple):
 class ReleaseVerdict:
     """The verdict on a release, which sums up all verdicts of a run in one word.
 
-    PASS: every declared gate was judged and passed, or failed within a waiver. FAIL: a gate failed.
+    PASS: every declared gate was judged, and passed or is waived. FAIL: a gate failed.
     UNDECIDED: neither. NOT JUDGED: there was nothing to judge, as in a shard. ``counts`` are the numbers of
     verdicts as text, ``advice`` says whether to ship the model and why, ``next_step`` what to do about it:
     a command, or a sentence without its full stop. ``fails`` is whether the run fails because of it.
@@ -160,9 +160,10 @@ class Gate:
 
 
 class Waiver(NamedTuple):
-    """An accepted failure: ``gate`` is an expression, or a verdict's name or subject; ``until`` an ISO date.
+    """A gate that need not pass: ``gate`` is an expression, or a verdict's name or subject.
 
-    ``floor`` is the threshold that the score must still pass; for a ``<=`` gate it is an upper limit.
+    ``until`` is an ISO date, and ``floor`` is the threshold that the score must still pass; for a ``<=`` gate
+    it is an upper limit.
     """
 
     gate: str
@@ -316,9 +317,9 @@ class Verdict:
     ``subject`` names the score, with the limit if several gates judge it; ``name`` is unique in the run,
     ``words`` are the filters that identify the score, and ``about`` its answers in words; ``model`` is empty
     if the gate selects no score. ``low`` and ``high`` are the one-sided bounds that were judged, None if the
-    value itself was judged. A verdict is
-    waived if the gate failed while a waiver was in force. ``cause`` is a clause that is the same for all
-    verdicts with this cause, such as too few answers; empty if the verdict is about the score itself.
+    value itself was judged. A verdict is waived if the gate failed or was inconclusive, and a waiver covers
+    that. ``cause`` is a clause that is the same for all verdicts with this cause, such as too few answers;
+    empty if the verdict is about the score itself.
     """
 
     gate: str

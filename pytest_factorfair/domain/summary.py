@@ -74,10 +74,10 @@ PLAN_SCHEMA = "factorfair.plan/1"
 class PlanTerms:
     """What decides the verdicts of a run besides its fingerprint; together they are its plan.
 
-    ``gates`` are all gates as written, ``waivers`` the accepted failures.
-    ``undecided`` is what an undecided release does to the run, ``samples`` are the sizes by name, and
-    ``baseline`` is the digest of the report that changes are measured from. ``planned`` is the number of
-    answers, or pictures, of the first look, and ``most`` their number if gates stay undecided to the last.
+    ``gates`` are all gates as written, ``waivers`` those that need not pass. ``undecided`` is what an
+    undecided release does to the run, ``samples`` are the sizes by name, and ``baseline`` is the digest of
+    the report that changes are measured from. ``planned`` is the number of answers, or pictures, of the first
+    look, and ``most`` their number if gates stay undecided to the last.
     """
 
     gates: tuple[str, ...]

@@ -113,9 +113,9 @@ TOO_CLOSE = "too close to the limit to tell"
 WRONG_SIDE = "on the wrong side of its limit"
 """The beginning of the cause of verdicts that would have failed if they were the only ones."""
 
-Lack = Literal["", "answers", "queries", "clarity", "replies", "mass"]
+Lack = Literal["", "answers", "queries", "clarity", "replies", "mass", "power"]
 """What an inconclusive score lacks: more answers, as many queries as bounds need, a failure that
-survives Holm's correction, replies that went missing, or probability of the letters."""
+survives Holm's correction, replies that went missing, probability of the letters, or the power to fail."""
 
 
 class Finding(NamedTuple):
@@ -147,7 +147,7 @@ def examine(score: GatedScore, alpha: float) -> Finding:
         return Finding("not judged", "this run has no such score")
     metric = measurement.metric
     if metric.level and (result := score.bounds(alpha)) is not None:
-        return _decided(score, result)
+        return _tested(score, result)
     part = part_of_level(measurement.cells, measurement.needed_at) if score.gate.regression else 1.0
     alpha *= part
     pooled = metric.missing == "bounded" and score.estimate.among is not None
@@ -238,6 +238,15 @@ def _decided(score: GatedScore, bounds: BoundedScore, *, widened: float = 0.0) -
         chance = chance_above(estimate, limit + widened) if above else chance_below(estimate, limit - widened)
     reason = _relation(score, bounds) + score.driver
     return Finding("failed", reason, bounds, score.bounded, chance)
+
+
+def _tested(score: GatedScore, result: BoundedScore) -> Finding:
+    """Judge a test by its result. It passes only if it would have noticed what it tests for."""
+    finding, blind = _decided(score, result), score.estimate.reason
+    if finding.judgement != "passed" or not blind:
+        return finding
+    reason = _undecided_score(score, result, blind)
+    return finding._replace(judgement="inconclusive", reason=reason, lack="power", cause=blind)
 
 
 def _at_worst(score: GatedScore, measurement: Measurement, bounds: BoundedScore, missing: str) -> Finding:

@@ -138,6 +138,8 @@ def _next_step(score: GatedScore, measurement: Measurement, finding: Finding) ->
         case "queries":
             needed = measurement.needed_at(ALPHA)
             return f"ask for {needed} answers where there are fewer (--factorfair-samples)"
+        case "power":
+            return measurement.remedy
         case "mass":
             return "ask for replies, not probabilities (--factorfair-answers=json)"
         case _:

@@ -181,38 +181,42 @@ def _settled(verdict: Verdict, examined: _ScoreFinding, report: str) -> Verdict:
 
 
 def _ruling(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Ruling:
-    """The verdict, waived if it failed while its waiver was in force and the score passes the floor.
+    """The verdict, waived if the score does not pass while its waiver is in force, but passes the floor.
 
-    The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
+    The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for. A
+    waived score gets no more, even if they could let it pass: the release does not depend on it.
     """
     name, _, score, finding, level = examined
     with attributed(f"metric '{score.gate.metric}'"):
         verdict = _verdict(examined, explain=explain, report=terms.report)
     undecided = _undecided(score, finding, terms.alpha)
     waiver = covering(terms.waivers, JudgedScore(score.gate, score.words, name))
-    if verdict.judgement != "failed" or waiver is None:
+    if verdict.judgement not in ("failed", "inconclusive") or waiver is None:
         return Ruling(verdict, score.topic_keys, undecided, finding.cannot_pass)
     if waiver.expired(terms.today.isoformat()):
         expired = _not_waived(verdict, f"waiver expired on {waiver.until}")
-        return Ruling(expired, score.topic_keys, undecided)
+        return Ruling(expired, score.topic_keys, undecided, finding.cannot_pass)
     at_floor = replace(score, gate=replace(score.gate, threshold=waiver.floor))
     covered = examine(at_floor, level)
     reach = f"{'down' if score.gate.comparison == '>=' else 'up'} to {waiver.floor:g}"
     if covered.judgement == "passed":
         reason = f"{verdict.reason}; waived until {waiver.until} {reach}: {waiver.reason}"
-        return Ruling(replace(verdict, judgement="waived", reason=reason), score.topic_keys, undecided)
+        return Ruling(replace(verdict, judgement="waived", reason=reason, cause=""), score.topic_keys, {})
     lack = "it is beyond that" if covered.judgement == "failed" else "it may be beyond that"
     verdict = _not_waived(verdict, f"waiver covers it {reach}, and {lack}")
-    undecided = _undecided(at_floor, covered, terms.alpha)
+    undecided = {**undecided, **_undecided(at_floor, covered, terms.alpha)}
     return Ruling(verdict, score.topic_keys, undecided, covered.cannot_pass)
 
 
 def _not_waived(verdict: Verdict, waiver: str) -> Verdict:
-    """The verdict with what its waiver lacks, in the reason and in the explanation."""
+    """The verdict with what its waiver lacks: in its reason, explanation and, if undecided, its cause."""
     explanation = verdict.explanation
     if explanation is not None:
         explanation = replace(explanation, sentence=f"{explanation.sentence} Its {waiver}.".lstrip())
-    return replace(verdict, reason=f"{verdict.reason}; its {waiver}", explanation=explanation)
+    cause = verdict.cause
+    if cause and verdict.judgement == "inconclusive":
+        cause = f"{cause}; its {waiver}"
+    return replace(verdict, reason=f"{verdict.reason}; its {waiver}", explanation=explanation, cause=cause)
 
 
 def _undecided(score: GatedScore, finding: Finding, alpha: float) -> Mapping[TopicKey, float]:

@@ -212,7 +212,7 @@ def _praise(
     metrics: Mapping[str, Metric],
     scores: Sequence[Score],
 ) -> str:
-    """The virtues of the model that its gates show, and the failures that were waived.
+    """The virtues of the model that its gates show, and the gates that were waived.
 
     If a model declined most judgements, or they are uneven, only knowing facts is a virtue.
     """
@@ -234,7 +234,9 @@ def _praise(
     if uneven:
         why += f"; but {uneven}"
     waived = [verdict.subject for verdict in verdicts if verdict.judgement == "waived"]
-    but = f"; {listed(waived)} failed and {'is' if len(waived) == 1 else 'are'} waived" if waived else ""
+    but = (
+        f"; {listed(waived)} did not pass and {'is' if len(waived) == 1 else 'are'} waived" if waived else ""
+    )
     return f"Ship it, as far as these gates go{why}{but}."
 
 

@@ -1,4 +1,4 @@
-"""Waivers: known failures that a release may carry, down to a floor, for a reason and until a date."""
+"""Waivers: gates that a release need not pass, down to a floor, for a reason and until a date."""
 
 from __future__ import annotations
 

@@ -241,13 +241,14 @@ def _named_losses(
         if 2 * counts["unparsed"] > total:
             steps[model] = _way_to_ask(run, model, records)
     for verdict in verdicts:
-        if verdict.cause != gating.LOST or not causes.get(verdict.model):
+        if not verdict.cause.startswith(gating.LOST) or not causes.get(verdict.model):
             yield verdict
             continue
         explanation = verdict.explanation
         if explanation is not None and verdict.model in steps:
             explanation = replace(explanation, next_step=steps[verdict.model])
-        yield replace(verdict, cause=causes[verdict.model], explanation=explanation)
+        cause = verdict.cause.replace(gating.LOST, causes[verdict.model])
+        yield replace(verdict, cause=cause, explanation=explanation)
 
 
 def _spared(verdicts: Iterable[Verdict], spared: AbstractSet[str]) -> Iterator[Verdict]:

@@ -160,7 +160,10 @@ class SummarySection:
                 self._text(f"and {left_out:,} more lines: see the report, or -v")
 
     def _groups(self) -> None:
-        """What did not pass, by cause, the first ones in a few lines each; and how many passed."""
+        """What did not pass, by cause, the first ones in a few lines each; and how many passed.
+
+        What is waived is shown with its reason, however many there are.
+        """
         if self._summary.incomplete:
             return
         room = EXPLAINED
@@ -176,10 +179,10 @@ class SummarySection:
                     self._text(self._named(group.verdicts, begun=2), indent=2)
                     room, shown = room - 1, len(group.verdicts)
                 elif not group.cause:
-                    shown = min(room, OF_A_KIND)
+                    shown = len(group.verdicts) if judgement == "waived" else min(room, OF_A_KIND)
                     for verdict in group.verdicts[:shown]:
                         self._explained(verdict)
-                        room -= 1
+                    room -= 0 if judgement == "waived" else shown
                 further += group.verdicts[shown:]
             if further:
                 text = f"{sign} {plural(len(further), 'more gate' if room < before else 'gate')}: "

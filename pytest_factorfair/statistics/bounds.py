@@ -14,8 +14,11 @@ from pytest_factorfair.statistics.arrays import FloatArray
 # The probability on each side of the 95 % intervals in reports.
 BEYOND = 0.025
 
+# The share of runs that must notice a difference for it to count as one that they would have noticed.
+NOTICED = 0.80
+
 # The distance, in standard errors, from the mean of estimates to the value that 80 % of them exceed.
-POWER = NormalDist().inv_cdf(0.80)
+POWER = NormalDist().inv_cdf(NOTICED)
 
 
 @lru_cache(maxsize=64)

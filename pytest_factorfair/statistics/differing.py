@@ -77,11 +77,11 @@ def most_by_chance(pairs: Sequence[tuple[IntArray, IntArray]], alpha: float) -> 
     return max(ceil(scale * limit - 1e-9) / scale, 0.0)
 
 
-def power(questions: Sequence[IntArray], size: int, changed: float, alpha: float) -> float:
+def power(questions: Sequence[IntArray], size: int | IntArray, changed: float, alpha: float) -> float:
     """The chance to notice that this share of the questions has another first choice, with ``size`` answers.
 
-    ``questions`` are the counts of the answers in the baseline, whose shares the simulated runs draw from.
-    The other first choice is the second one: the two change places.
+    ``questions`` are the counts of the answers in the baseline, whose shares the simulated runs draw from;
+    ``size`` may differ between them. The other first choice is the second one: the two change places.
     """
     random = np.random.default_rng(SEED)
     # A question whose answers are all alike has another answer, too.

@@ -196,11 +196,12 @@ class Estimate:
 
     ``plugin`` is the uncorrected value. ``corrected`` is the unclipped centre of the interval, which may lie
     outside 0 to 1, and ``error`` its standard error; both are None if the metric cannot be estimated, and
-    ``reason`` says why. ``n`` is the number of answers, as in a score. ``freedom`` are the degrees of freedom
-    of Student's distribution, None for the normal one; ``share`` marks a plain share of n, which has Wilson's
-    bounds. If the metric is the extreme of several values, or a difference of such extremes, ``among`` bounds
-    it, and there is no standard error. ``ends`` are the lowest and the highest value that it can have, which
-    its bounds do not leave.
+    ``reason`` says why. The result of a test has a ``reason`` if it would often not notice what it tests for.
+    ``n`` is the number of answers, as in a score. ``freedom`` are the degrees of freedom of Student's
+    distribution, None for the normal one; ``share`` marks a plain share of n, which has Wilson's bounds. If
+    the metric is the extreme of several values, or a difference of such extremes, ``among`` bounds it, and
+    there is no standard error. ``ends`` are the lowest and the highest value that it can have, which its
+    bounds do not leave.
     """
 
     plugin: float | None

@@ -212,3 +212,22 @@ def test_a_baseline_tells_what_is_new_in_a_run(tmp_path: Path) -> None:
         elif name == "again":
             assert [(change["regressed"], change["plain"]) for change in changes] == [(False, "")]
         before, former = [*of_replies], str(folder / "report.json")
+
+
+def test_a_scan_of_too_few_answers_is_not_passed(tmp_path: Path) -> None:
+    """Where refusals are missing and hardly anything is answered, no cell could have been extreme."""
+    gate = "scan[subjective] <= 1"
+    run = pytest_factorfair.run(
+        "sim:refusing?rate=0.97",
+        root=tmp_path,
+        checklist=[str(FEW)],
+        gate=[gate],
+        samples=1,
+        declines="missing",
+        progress=False,
+    )
+    (verdict,) = run.summary.gates
+    assert verdict.judgement == "not judged"
+    assert verdict.reason == f"{verdict.n} answers are too few for a scan"
+    assert run.summary.release is not None
+    assert run.summary.release.word == "UNDECIDED"

@@ -113,7 +113,7 @@ def test_lost_answers_are_counted(tasteful: Project, lost: str, judgement: str) 
 
 
 def test_a_model_that_draws_is_watched_as_well_as_its_baseline_allows(tasteful: Project) -> None:
-    """With a first choice of 90 % a change shows; with one of 40 % it does not, which both runs say."""
+    """With a first choice of 90 % a change shows. With one of 40 % it does not, so only a failure decides."""
     run(tasteful, STRAY="0.1")
     assert not [note for note in tasteful.report()["notes"] if "vary" in note]
     assert run(tasteful, STRAY="0.1", RUN="1").ret == 0
@@ -125,8 +125,39 @@ def test_a_model_that_draws_is_watched_as_well_as_its_baseline_allows(tasteful: 
     seen = re.search(text, note)
     assert seen is not None
     assert int(seen[1]) < 50
-    assert run(tasteful, STRAY="0.6", RUN="1").ret == 0
-    assert re.search(text, tasteful.report()["gates"][0]["explanation"]["sentence"])
+    undecided = run(tasteful, STRAY="0.6", RUN="1")
+    assert undecided.ret == 1
+    printed = " ".join(undecided.stdout.str().split())
+    assert "release: UNDECIDED" in printed
+    assert "Ship it" not in printed
+    assert re.search(f"Do not ship it yet: {text}, so regression\\(answers\\) is undecided", printed)
+    assert "Next: lower the temperature" in printed
+    (gate,) = tasteful.report()["gates"]
+    assert gate["verdict"] == "inconclusive"
+    assert re.search(f"0 of 48 questions; by chance at most .*{text}", gate["explanation"]["sentence"])
+    assert run(tasteful, STRAY="0.6", RUN="1", CHANGED="1").ret == 1
+    assert tasteful.report()["gates"][0]["verdict"] == "failed"
+
+
+def test_an_undecided_run_says_how_many_repeats_decide(tasteful: Project) -> None:
+    """Where the first choice is taken 3 times in 4, 4 repeats are too few; as many as it asks for are enough."""
+    run(tasteful, STRAY="0.3")
+    undecided = run(tasteful, STRAY="0.3", RUN="4")
+    assert undecided.ret == 1
+    advice = re.search(r"Next: ask with (--factorfair-samples=repeats=\d+)", undecided.stdout.str())
+    assert advice is not None
+    assert run(tasteful, STRAY="0.3", RUN="4", FACTORFAIR_UNDECIDED="warn").ret == 0
+    followed = run(tasteful, advice[1], STRAY="0.3", RUN="4")
+    assert followed.ret == 0
+    assert "release: PASS" in followed.stdout.str()
+
+
+def test_a_baseline_of_few_answers_is_made_again(tasteful: Project) -> None:
+    """Two answers to a question do not show how steady a model is, however many a later run gets."""
+    run(tasteful, "--factorfair-samples=repeats=2", STRAY="0.3")
+    printed = " ".join(run(tasteful, STRAY="0.3", RUN="4").stdout.str().split())
+    remedy = f"without --factorfair-samples, it has {FIRST} repeats"
+    assert f"Next: make the baseline again: {remedy}" in printed
 
 
 @pytest.mark.parametrize(
@@ -222,8 +253,13 @@ def test_questions_of_ones_own(tasteful: Project) -> None:
     assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0
     assert calls(tasteful) == 2 * FIRST
     (note,) = tasteful.report()["notes"]
-    assert "the questions are too few: a change in 10% of the questions is seen in about 1" in note
-    assert run(tasteful, "--factorfair-checklist=own.yaml").ret == 0
+    seen = "the questions are too few: a change in 10% of the questions is seen in about 1"
+    assert seen in note
+    undecided = run(tasteful, "--factorfair-checklist=own.yaml")
+    assert undecided.ret == 1
+    assert "Next: ask at least 22 questions" in undecided.stdout.str()
+    plan = run(tasteful, "--factorfair-checklist=own.yaml", "--factorfair-plan")
+    assert f"regression(answers): {seen}" in " ".join(plan.stdout.str().split())
 
 
 def test_a_model_that_always_says_the_same_cannot_be_watched(tasteful: Project) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.commands.cli import main
 from tests import forkserver
 from tests.project import Project
 
@@ -104,6 +105,22 @@ def test_a_failed_gate_ends_the_looks_unless_it_is_waived(
     assert project.verdicts()["s_fact-base-race"] == "inconclusive"
     advised = [line for line in result.outlines if "looks_after_fail = true" in line]
     assert len(advised) == (2 if answers == FIRST else 0)  # the gate, and a note
+
+
+def test_an_undecided_gate_that_passes_the_floor_of_its_waiver_gets_no_further_look(project: Project) -> None:
+    """Both gates do so by the second look. Each is shown with its reason and last day."""
+    waived = '{gate = "s_fact[base,race]", reason = "by design", until = 2999-12-31, floor = 0.1}'
+    project.write("pyproject.toml", WAIVED.replace("floor = 0.01}", f"floor = 0.01}}, {waived}"))
+    result = project.run_pytest(*arguments(project, FAILING, BY_CHANCE, model=HOPELESS))
+    assert result.ret == 0
+    report = project.report()
+    assert (report["usage"]["calls"], report["release"]["word"]) == (FIRST + FURTHER, "PASS WITH WAIVERS")
+    printed = " ".join(result.stdout.str().split())
+    for end in ("below 0.90; waived until 2999-12-31 down to 0.01: known",
+                "too close to 0.25 to tell; waived until 2999-12-31 down to 0.1: by design"):  # fmt: skip
+        assert end in printed
+    assert "s_e[base,gender] and s_fact[base,race] did not pass and are waived." in printed
+    assert main(["evidence", str(project.report_path.parent), "-o", str(project.path / "evidence")]) == 0
 
 
 def test_each_of_several_models_is_judged_by_its_own_gates(project: Project) -> None:

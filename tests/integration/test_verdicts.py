@@ -223,7 +223,7 @@ def test_a_waived_failure_is_printed_and_skipped(project: Project) -> None:
     result.stdout.fnmatch_lines(
         ["SKIPPED * s_fact[[]objective,gender[]] >= 0.8: waived: * waived until 9999-12-31 down to 0.2: next model",
          "release: PASS WITH WAIVERS: 0 of 1 gate passed, 1 waived; no gate judges *",
-         "Ship it, as far as these gates go; s_fact[[]objective,gender[]] failed and is waived."]
+         "Ship it, as far as these gates go; s_fact[[]objective,gender[]] did not pass and is waived."]
     )  # fmt: skip
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil, log
+from typing import NamedTuple
 
 import numpy as np
 
+from pytest_factorfair.benchmarks.canary import BASELINE_REPEATS, REPEATS
 from pytest_factorfair.benchmarks.canary.checklist import PART
 from pytest_factorfair.benchmarks.measurement import (
     ALLOWED,
@@ -23,6 +26,7 @@ from pytest_factorfair.benchmarks.measuring import SelectedCounts
 from pytest_factorfair.benchmarks.metric import Metric, ScoreKey
 from pytest_factorfair.domain import ALL, WORDING, Answer, Case, CaseGroup, plural
 from pytest_factorfair.statistics.arrays import IntArray
+from pytest_factorfair.statistics.bounds import NOTICED
 from pytest_factorfair.statistics.differing import DECIMALS, difference, most_by_chance, power
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -36,7 +40,10 @@ CHANGED = 0.1
 """The share of questions with another first choice that a run should notice."""
 
 POWER = 0.9
-"""The share of runs that should notice such a change."""
+"""The share of runs that should notice such a change; if fewer than ``NOTICED`` would, none passes."""
+
+ENOUGH_QUESTIONS = ceil(log(1 - POWER) / log(1 - CHANGED))
+"""With so many questions, such a change concerns at least one of them in that share of runs."""
 
 MORE_REPEATS = (8, 16, 32)
 """What a run may ask for if its answers vary."""
@@ -112,11 +119,6 @@ class CanaryAnswers:
         return {id_: Counter(replies) for id_, replies in given.items() if len(replies) >= FEWEST}
 
     @property
-    def repeats(self) -> int:
-        """How often each question was asked."""
-        return max(map(len, self.replies.values()))
-
-    @property
     def one_sided(self) -> str:
         """Why its answers could not show that the model has changed; empty if they could."""
         answers = sum(self.counts.values(), Counter[str]())
@@ -125,24 +127,46 @@ class CanaryAnswers:
                 return f'{count:,} of {answers.total():,} answers are "{answer}": a change would not show'
         return ""
 
-    def unsteady(self, repeats: int) -> str:
-        """Why a later run with so many repeats would often miss a change; empty if it would not."""
+    def unsteady(self, repeats: int) -> Weakness | None:
+        """Why a later run with so many repeats would often miss a change; None if it would not."""
         questions = [np.array(list(answers.values())) for answers in self.counts.values()]
+        return weakness(questions, np.full(len(questions), repeats))
 
-        def noticed(repeats: int) -> float:
-            return power(questions, repeats, CHANGED, ANSWERS.level) if questions else 0.0
 
-        if (chance := noticed(repeats)) >= POWER:
-            return ""
-        reason, remedy = "answers vary too much", "lower the temperature"
-        if 1 - (1 - CHANGED) ** len(questions) < POWER:  # often, none of them has changed
-            reason, remedy = "the questions are too few", "add others"
-        else:
-            enough = (more for more in MORE_REPEATS if more > repeats and noticed(more) >= POWER)
-            if more := next(enough, None):
-                remedy = f"ask --factorfair-samples=repeats={more}"
-        seen = f"a change in {CHANGED:.0%} of the questions is seen in about {100 * chance:.0f} of 100 runs"
-        return f"{reason}: {seen} ({remedy})"
+class Weakness(NamedTuple):
+    """Why a run would often miss a change: its chance to notice one, the cause, and what raises it."""
+
+    chance: float
+    cause: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.cause} ({self.remedy})"
+
+
+def weakness(questions: Sequence[IntArray], asked: IntArray) -> Weakness | None:
+    """Why a run would often miss a change; None if it would not.
+
+    ``questions`` are the counts of the answers in the baseline, ``asked`` the numbers of answers in the run.
+    """
+
+    def noticed(repeats: IntArray | int) -> float:
+        return power(questions, repeats, CHANGED, ANSWERS.level) if questions else 0.0
+
+    chance = noticed(asked)
+    if chance >= POWER:
+        return None
+    aim = POWER if chance >= NOTICED else NOTICED
+    more = (more for more in MORE_REPEATS if more > asked.max() and noticed(more) >= aim)
+    reason, remedy = "answers vary too much", "lower the temperature"
+    if len(questions) < ENOUGH_QUESTIONS:
+        reason, remedy = "the questions are too few", f"ask at least {ENOUGH_QUESTIONS} questions"
+    elif enough := next(more, None):
+        remedy = f"ask with --factorfair-samples=repeats={enough}"
+    elif max(counts.sum() for counts in questions) < BASELINE_REPEATS:
+        remedy = f"make the baseline again: without --factorfair-samples, it has {BASELINE_REPEATS} repeats"
+    seen = f"a change in {CHANGED:.0%} of the questions is seen in about {100 * chance:.0f} of 100 runs"
+    return Weakness(chance, f"{reason}: {seen}", remedy)
 
 
 class Steadiness(Measurement):
@@ -175,6 +199,10 @@ class Steadiness(Measurement):
 
     @property
     def plan_note(self) -> str:
+        questions = len(self.counts.replies)
+        steady = [np.array([BASELINE_REPEATS])] * questions
+        if (weak := weakness(steady, np.full(questions, REPEATS))) is not None:
+            return f"regression(answers): {weak}"
         return (
             "regression(answers) fails at most 3 of 100 models that are the same, and at least 90 with "
             "another first choice in a tenth of the questions, if they take it at least 9 times in 10"
@@ -224,6 +252,12 @@ class Difference(Steadiness):
         """In how many they differ by chance at most."""
         return most_by_chance(tuple(self._compared.values()), self.metric.level)
 
+    @cached_property
+    def weakness(self) -> Weakness | None:
+        """Why the test would often miss a change; None if it would not."""
+        before, now = zip(*self._compared.values(), strict=True) if self._compared else ((), ())
+        return weakness(before, np.array([counts.sum() for counts in now]))
+
     @property
     def estimate(self) -> Estimate:
         questions, compared = len(self.counts.replies), len(self._compared)
@@ -232,7 +266,8 @@ class Difference(Steadiness):
             return Estimate(None, None, None, compared, reason)
         if one_sided := self._former.one_sided:
             return Estimate(None, None, None, compared, f"on {self._date}, {one_sided}")
-        return Estimate((self.differing - self.limit) / compared, None, None, compared)
+        blind = self.weakness.cause if self.weakness and self.weakness.chance < NOTICED else ""
+        return Estimate((self.differing - self.limit) / compared, None, None, compared, blind)
 
     @cached_property
     def result(self) -> str:
@@ -242,13 +277,17 @@ class Difference(Steadiness):
             f"answers differ from {self._date} in {self.differing:g} of {questions}",
             f"by chance at most {self.limit:g}",
             f"{lacking} got no answers in both runs" if lacking else "",
-            self._former.unsteady(self.counts.repeats),
+            str(self.weakness or ""),
         )
         return "; ".join(filter(None, clauses))
 
     @property
     def driver(self) -> str:
         return self.result
+
+    @property
+    def remedy(self) -> str:
+        return self.weakness.remedy if self.weakness else ""
 
     @property
     def components(self) -> tuple[Component, ...]:

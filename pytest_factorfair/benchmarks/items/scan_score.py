@@ -18,9 +18,8 @@ from pytest_factorfair.benchmarks.measurement import BaselineCounts, Cell, Estim
 from pytest_factorfair.benchmarks.measuring import SelectedCounts
 from pytest_factorfair.benchmarks.metric import ScoreKey
 from pytest_factorfair.benchmarks.scan import LENIENT, ExtremeCell, ScanMeasurement, ScanMetric, Scanned
-from pytest_factorfair.domain import ALL, Case, plural
+from pytest_factorfair.domain import ALL, Case
 from pytest_factorfair.statistics.arrays import BoolArray
-from pytest_factorfair.statistics.estimate import Estimate
 
 
 class ItemScan(ScanMeasurement):
@@ -51,15 +50,8 @@ class ItemScan(ScanMeasurement):
         return ",".join((self._word, *(word for word in self.words if word == LENIENT)))
 
     @property
-    def estimate(self) -> Estimate:
-        # A declined choice is even by definition.
-        declined = bool(self._votes.declined[self.rows].any())
-        if self.scanned is None or not (self.scanned.answers or declined):
-            return Estimate(None, None, None, 0, "nothing was answered")
-        if not (self.scanned.cells or declined):
-            reason = f"{plural(self.scanned.answers, 'answer')} are too few for a scan"
-            return Estimate(None, None, None, self.scanned.answers, reason)
-        return Estimate(self.scanned.value, self.scanned.value, None, self.scanned.answers)
+    def declined(self) -> bool:
+        return bool(self._votes.declined[self.rows].any())
 
     @property
     def rows(self) -> BoolArray:

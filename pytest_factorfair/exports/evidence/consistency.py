@@ -201,10 +201,12 @@ def _wrong_values(summary: Summary) -> Iterator[str]:
 
 
 def contradicts(verdict: Verdict) -> bool:
-    """Whether a verdict does not follow from its bounds, or its threshold is not that of its gate."""
-    gate = parse(verdict.gate)
-    follows = meets if verdict.judgement == "passed" else violates
-    return verdict.threshold != gate.threshold or not follows(gate, _bounds(verdict))
+    """Whether a verdict does not follow from its bounds, or its threshold is not that of its gate.
+
+    Bounds on either side of the threshold can be waived.
+    """
+    gate, follows = parse(verdict.gate), {"passed": meets, "failed": violates}.get(verdict.judgement)
+    return verdict.threshold != gate.threshold or not (follows is None or follows(gate, _bounds(verdict)))
 
 
 def _bounds(verdict: Verdict) -> BoundedScore:

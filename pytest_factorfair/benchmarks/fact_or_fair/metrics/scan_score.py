@@ -25,7 +25,6 @@ from pytest_factorfair.benchmarks.measuring import SelectedCounts
 from pytest_factorfair.benchmarks.metric import ScoreKey
 from pytest_factorfair.benchmarks.scan import LENIENT, ExtremeCell, ScanMeasurement, ScanMetric, Scanned
 from pytest_factorfair.domain import ALL, Case, Change, listed
-from pytest_factorfair.statistics.estimate import Estimate
 
 
 @lru_cache(maxsize=16)  # further looks scan the same answers
@@ -80,11 +79,8 @@ class FirstLookScan(ScanMeasurement):
         return self._answers.design if self.metric.part == "subjective" else self._answers.facts
 
     @property
-    def estimate(self) -> Estimate:
-        declined = any(tally.neutral.any() for tally in self._tallies)  # a choice that is even by definition
-        if self.scanned is None or not (self.scanned.answers or declined):
-            return Estimate(None, None, None, 0, "nothing was answered")
-        return Estimate(self.scanned.value, self.scanned.value, None, self.scanned.answers)
+    def declined(self) -> bool:
+        return any(tally.neutral.any() for tally in self._tallies)
 
     @property
     def cells(self) -> tuple[Cell, ...]:

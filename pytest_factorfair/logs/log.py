@@ -40,10 +40,10 @@ class LoggedReply:
     each after its role. The system's message is among the ``settings``, with the temperature and whatever
     else the log says of the call. ``repeat`` counts the replies to equal prompts as the tool did (epochs),
     from 0; None if the log does not. ``tokens`` are those of the reply with the log probabilities of the
-    likeliest in the place of each; if options were scored instead, ``scores`` are their log likelihoods, by
-    their texts or letters. ``noise`` is a response's. ``model`` is the model's name as it was asked for, and
-    ``answered_by`` as its service gives it. ``error`` is why there is no reply. ``where`` is its place in the
-    log, for messages.
+    likeliest in the place of each; none if the model reasoned first. If options were scored instead,
+    ``scores`` are their log likelihoods, by their texts or letters. ``noise`` is a response's. ``model`` is
+    the model's name as it was asked for, and ``answered_by`` as its service gives it. ``error`` is why there
+    is no reply. ``where`` is its place in the log, for messages.
     """
 
     prompt: str
@@ -63,6 +63,11 @@ class LoggedReply:
     settings: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     item: LoggedItem | None = None
+
+    @property
+    def uncounted(self) -> LoggedReply:
+        """The reply without the tokens of its call, which count once if it gave several replies."""
+        return replace(self, tokens_in=None, tokens_out=None, tokens_reasoning=None)
 
     def begun(self, beginning: str) -> LoggedReply:
         """The reply with the ``beginning`` that the request gave it, unless it repeats that."""

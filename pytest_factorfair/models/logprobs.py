@@ -23,12 +23,23 @@ ROUNDING = 0.001
 """How far rounding can raise the logarithm of a probability above 0."""
 
 
-def reasoned(reply: Mapping[str, Any]) -> bool:
-    """Whether the model reasoned before it answered: the probabilities of its answer depend on that."""
-    message, usage = reply["choices"][0]["message"], reply.get("usage")
-    details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
-    hidden = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
-    return bool(message.get("reasoning_content") or message.get("reasoning") or hidden)
+REASONING = ("reasoning_content", "reasoning", "thinking", "redacted_thinking")
+"""The fields of messages that hold reasoning, and the types of such parts of their contents."""
+
+
+def is_reasoning(part: object) -> bool:
+    """Whether a part of a message's content is reasoning, which Gemini marks as a thought."""
+    return isinstance(part, Mapping) and (part.get("type") in REASONING or bool(part.get("thought")))
+
+
+def reasoned(message: Mapping[str, Any], hidden: int | None) -> bool:
+    """Whether the model reasoned before it answered: the probabilities of its answer depend on that.
+
+    ``hidden`` is the number of tokens of reasoning that the service counts, which it may not show.
+    """
+    content = message.get("content")
+    parts = content if isinstance(content, list) else ()
+    return bool(hidden) or any(map(message.get, REASONING)) or any(map(is_reasoning, parts))
 
 
 def tokens_in(logprobs: object) -> tuple[Token, ...]:

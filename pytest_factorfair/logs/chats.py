@@ -8,6 +8,7 @@ another file with the same ``custom_id``. Gemini's lines have ``contents``, ``ca
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -206,8 +207,11 @@ def _replied(response: Fields, where: str) -> LoggedReply:
         return _message(response, where)
     if isinstance(response.get("output"), list):
         return _output(response, where)
-    if isinstance(response.get("candidates"), list) or isinstance(response.get("promptFeedback"), Mapping):
-        return _candidate(response, where)
+    if isinstance(response.get("candidates"), list) or response.keys() & {
+        "promptFeedback",
+        "prompt_feedback",
+    }:
+        return _candidate(_in_camel_case(response), where)
     return _failure(response, where)
 
 
@@ -298,16 +302,30 @@ def _candidate(response: Fields, where: str) -> LoggedReply:
     usage = response.get("usageMetadata")
     usage = usage if isinstance(usage, Mapping) else {}
     thoughts, said = tokens(usage.get("thoughtsTokenCount")), tokens(usage.get("candidatesTokenCount"))
+    parts = _parts(candidate.get("content"))
     return LoggedReply(
         "",
-        text_of(_parts(candidate.get("content")) or "", where),
+        text_of(parts, where),
         where,
         finish=finish_of(candidate.get("finishReason")),
         tokens_in=tokens(usage.get("promptTokenCount")),
         tokens_out=None if said is None else said + (thoughts or 0),
         tokens_reasoning=thoughts,
+        tokens=tokens_of({"content": parts}, candidate.get("logprobsResult"), thoughts),
         answered_by=str(response.get("modelVersion") or ""),
     )
+
+
+def _in_camel_case(value: Any) -> Any:
+    """A response with the names that Gemini gives its fields; Google's own library for Python has others."""
+    if isinstance(value, list):
+        return [_in_camel_case(part) for part in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        re.sub(r"_([a-z])", lambda letter: letter[1].upper(), name): _in_camel_case(part)
+        for name, part in value.items()
+    }
 
 
 def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:

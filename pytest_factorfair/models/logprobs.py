@@ -43,23 +43,35 @@ def reasoned(message: Mapping[str, Any], hidden: int | None) -> bool:
 
 
 def tokens_in(logprobs: object) -> tuple[Token, ...]:
-    """The tokens of a completion by its ``logprobs``; empty if it has none.
+    """The tokens of a reply by its ``logprobs``; empty if it has none.
 
-    Completions without chat have the texts and the likeliest tokens in lists of their own.
+    Completions without chat, and Gemini, have the chosen and the likeliest tokens in lists of their own.
     """
     if not isinstance(logprobs, Mapping):
         return ()
-    content, texts, likeliest = (logprobs.get(name) for name in ("content", "tokens", "top_logprobs"))
-    if isinstance(content, list):
+    if isinstance(content := logprobs.get("content"), list):
         return tuple(token for token in content if isinstance(token, Mapping))
-    if not isinstance(texts, list) or not isinstance(likeliest, list):
-        return ()
-    tokens = []
-    for text, top in zip(texts, likeliest, strict=False):
-        listed = top.items() if isinstance(top, Mapping) else ()
-        alternatives = [{"token": name, "logprob": logprob} for name, logprob in listed]
-        tokens.append({"token": text, "top_logprobs": alternatives})
-    return tuple(tokens)
+    for names in (("tokens", "top_logprobs"), ("chosenCandidates", "topCandidates")):
+        chosen, likeliest = map(logprobs.get, names)
+        if isinstance(chosen, list) and isinstance(likeliest, list):
+            return tuple(map(_token, chosen, likeliest))
+    return ()
+
+
+def _token(chosen: object, likeliest: object) -> Token:
+    """The chosen token with the likeliest ones: of a completion without chat by their texts, or of Gemini."""
+    top = likeliest if isinstance(likeliest, Mapping) else {}
+    if isinstance(chosen, Mapping):
+        listed = top.get("candidates")
+        pairs = [
+            (candidate.get("token"), candidate.get("logProbability"))
+            for candidate in (listed if isinstance(listed, list) else ())
+            if isinstance(candidate, Mapping)
+        ]
+        chosen = chosen.get("token")
+    else:
+        pairs = [*top.items()]
+    return {"token": chosen, "top_logprobs": [{"token": text, "logprob": logprob} for text, logprob in pairs]}
 
 
 def token_after(beginning: re.Pattern[str], tokens: Sequence[Token]) -> Token | None:

@@ -699,6 +699,27 @@ def test_batches_of_gemini(tmp_path: Path) -> None:
         assert logged[0].model == "gemini-x"
 
 
+def test_gemini_as_its_library_for_python_writes_it(tmp_path: Path) -> None:
+    """By ``response.model_dump_json()`` of google-genai 1.0 and later, which names fields in snake case."""
+    usage = {"prompt_token_count": 5, "candidates_token_count": 1, "thoughts_token_count": 7}
+    shown = {"parts": [{"thought": None, "text": "A"}], "role": "model"}
+    cut_off, silent = (
+        {"candidates": [{"content": content, "finish_reason": "MAX_TOKENS"}], "prompt_feedback": None,
+         "usage_metadata": usage, "model_version": "gemini-x"}
+        for content in (shown, {"parts": None, "role": "model"})
+    )  # fmt: skip
+    blocked = {"candidates": None, "prompt_feedback": {"block_reason": "OTHER"}}
+    file = tmp_path / "log.jsonl"
+    file.write_text(
+        "\n".join(json.dumps({**CONTENTS, "response": reply}) for reply in (cut_off, silent, blocked))
+    )
+    logged = replies(open_log(file))
+    assert [(reply.text, reply.finish) for reply in logged] == [
+        ("A", "length"), ("", "length"), ("", "filtered"),
+    ]  # fmt: skip
+    assert (logged[0].tokens_in, logged[0].tokens_out, logged[0].model) == (5, 8, "gemini-x")
+
+
 def copied(folder: Path, *names: str) -> Path:
     for name in names:
         shutil.copy(LOGS / name.rpartition("/")[2], folder / name)

@@ -84,6 +84,8 @@ def test_tokens_of_a_completion_without_chat() -> None:
 @pytest.mark.parametrize(
     "logprobs",
     [None, [], "B", {}, {"content": None}, {"content": ["B"]}, {"content": [{"token": "B"}]}, {"tokens": ["B"]},
+     {"chosenCandidates": [{"token": "B"}], "topCandidates": [{"candidates": None}]}, {"chosenCandidates": [{}], "topCandidates": [None]},
+     {"chosenCandidates": [{"token": "B", "logProbability": -0.1}]}, {"chosenCandidates": [None], "topCandidates": [{"candidates": [None]}]},
      {"tokens": ["B"], "top_logprobs": [None]}, {"tokens": ["B"], "top_logprobs": [["B", -1]]}, {"tokens": "B", "top_logprobs": {"B": 0}},
      {"content": [{"token": "B", "top_logprobs": [{"token": "B", "logprob": None}]}]}],
 )  # fmt: skip
@@ -136,6 +138,21 @@ def output(*parts: Row, reasoning: int = 0) -> Row:
 SAID: Row = {"type": "text", "text": "B"}
 
 
+def candidate(*parts: Row, thoughts: int = 0) -> Row:
+    """A response of Gemini by the documentation of its ``LogprobsResult``; none was at hand."""
+    top = [{"token": name, "tokenId": 7, "logProbability": math.log(share)} for name, share in LIKELY.items()]
+    chosen = {"token": "B", "tokenId": 7, "logProbability": math.log(LIKELY["B"])}
+    logprobs = {
+        "topCandidates": [{"candidates": top}],
+        "chosenCandidates": [chosen],
+        "logProbabilitySum": -0.7,
+    }
+    content = {"role": "model", "parts": [*parts, {"text": "B"}]}
+    usage = {"candidatesTokenCount": 1, "thoughtsTokenCount": thoughts}
+    candidates = [{"content": content, "avgLogprobs": -0.7, "logprobsResult": logprobs}]
+    return {"candidates": candidates, "usageMetadata": usage}
+
+
 @pytest.mark.parametrize(
     ("response", "has_reasoned"),
     [
@@ -149,6 +166,9 @@ SAID: Row = {"type": "text", "text": "B"}
         (output(), False),
         (output({"type": "reasoning", "summary": []}), True),
         (output(reasoning=40), True),
+        (candidate(), False),
+        (candidate({"text": "He is old.", "thought": True}), True),
+        (candidate(thoughts=40), True),
     ],
 )  # fmt: skip
 def test_reasoning_decides_the_letter(tmp_path: Path, response: Row, *, has_reasoned: bool) -> None:

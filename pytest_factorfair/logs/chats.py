@@ -27,7 +27,7 @@ from pytest_factorfair.logs.messages import (
     text_of,
     tokens_of,
 )
-from pytest_factorfair.logs.reading import Entry, Source, lines, opened, sha256
+from pytest_factorfair.logs.reading import Entry, Source, digests, lines, opened
 from pytest_factorfair.models.openai_chat import finish_of, response_of
 from pytest_factorfair.models.openai_errors import MalformedReplyError, complaint_in
 from pytest_factorfair.models.openai_format import tokens
@@ -69,7 +69,7 @@ def _id_of(fields: Fields) -> str:
 
 def open_chats(source: Source) -> Log:
     """Open chat completions."""
-    return Log("chat completions", {source.path.name: sha256(source.path)}, partial(_calls, source))
+    return Log("chat completions", digests(source.path), partial(_calls, source))
 
 
 def open_results(source: Source, requests: Path | None) -> Log:
@@ -83,7 +83,7 @@ def open_results(source: Source, requests: Path | None) -> Log:
     path = requests or _requests_beside(source)
     return Log(
         "results of a batch",
-        {file.name: sha256(file) for file in (source.path, path)},
+        digests(source.path, path),
         partial(_results, source, path),
     )
 

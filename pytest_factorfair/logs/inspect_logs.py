@@ -16,7 +16,7 @@ from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.logs.items import lettered, targets_of
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
 from pytest_factorfair.logs.messages import conversation, settings_in, text_of, tokens_of
-from pytest_factorfair.logs.reading import Source, elements, is_compressed, sha256
+from pytest_factorfair.logs.reading import Source, digests, elements, is_compressed
 from pytest_factorfair.models.openai_chat import finish_of
 from pytest_factorfair.redaction import fit
 
@@ -62,7 +62,7 @@ def open_log(source: Source) -> Log:
     version = header.eval.packages.get("inspect_ai", "")
     return Log(
         f"a log of Inspect {version}".rstrip(),
-        {path.name: sha256(path)},
+        digests(path),
         partial(_replies, source, header),
     )
 

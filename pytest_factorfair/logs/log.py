@@ -82,8 +82,9 @@ class Log:
     """A log that is open for reading, without a reply in memory.
 
     ``format`` says who wrote it, with the version if known: "a log of Inspect 0.3.285". ``files`` are the
-    SHA-256 of the files by name: the log, and those beside it that it needs. ``replies`` reads them from the
-    beginning at each call, and raises an ``InputError`` that begins with the place where the log is damaged.
+    SHA-256 of the log and of other files that it needs, by their paths relative to its folder. ``replies``
+    reads them from the beginning at each call, and raises an ``InputError`` that begins with the place where
+    the log is damaged.
     """
 
     format: str

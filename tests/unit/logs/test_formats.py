@@ -720,6 +720,23 @@ def test_gemini_as_its_library_for_python_writes_it(tmp_path: Path) -> None:
     assert (logged[0].tokens_in, logged[0].tokens_out, logged[0].model) == (5, 8, "gemini-x")
 
 
+def test_files_of_one_name_in_several_folders(tmp_path: Path) -> None:
+    """Each has its digest: results of runs that began together, and requests that are named as their results."""
+    results_name = SCORED.name.replace("samples_own_bbq", "results").removesuffix("l")
+    results = json.loads((LOGS / results_name).read_text())
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        shutil.copy(SCORED, tmp_path / name / SCORED.name.replace("own_bbq", name))
+        (tmp_path / name / results_name).write_text(json.dumps(results | {"task": name}))
+    logged = open_log(tmp_path).files
+    shutil.copy(LOGS / "batch_results.jsonl", tmp_path / "a" / "batch.jsonl")
+    requests = shutil.copy(LOGS / "batch_requests.jsonl", tmp_path / "b" / "batch.jsonl")
+    batch = open_log(tmp_path / "a" / "batch.jsonl", LogArguments(requests=str(requests))).files
+    for folder, files, count in ((tmp_path, logged, 4), (tmp_path / "a", batch, 2)):
+        assert len(files) == count
+        assert files == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
+
+
 def copied(folder: Path, *names: str) -> Path:
     for name in names:
         shutil.copy(LOGS / name.rpartition("/")[2], folder / name)
@@ -742,7 +759,7 @@ def test_a_folder_of_logs(tmp_path: Path) -> None:
     copied(folder, f"model/{GENERATED.name}")
     log = open_log(folder)
     assert len(replies(log)) == 8
-    assert {*log.files} == {GENERATED.name, *open_log(SCORED).files}
+    assert {*log.files} == {f"model/{name}" for name in (GENERATED.name, *open_log(SCORED).files)}
     (folder / "model" / SCORED.name.replace("T11", "T12")).write_bytes(SCORED.read_bytes())
     shutil.copy(LOGS / "helm.json", folder / "scenario_state.json")
     with pytest.raises(InputError) as caught:

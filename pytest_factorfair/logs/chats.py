@@ -8,9 +8,11 @@ another file with the same ``custom_id``. Gemini's lines have ``contents``, ``ca
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,9 @@ from pytest_factorfair.logs.messages import (
     plain,
     settings_in,
     text_of,
+    tokens_of,
 )
-from pytest_factorfair.logs.reading import Entry, Source, lines, opened, sha256
-from pytest_factorfair.models.logprobs import reasoned, tokens_in
+from pytest_factorfair.logs.reading import Entry, Source, digests, lines, opened
 from pytest_factorfair.models.openai_chat import finish_of, response_of
 from pytest_factorfair.models.openai_errors import MalformedReplyError, complaint_in
 from pytest_factorfair.models.openai_format import tokens
@@ -67,7 +69,7 @@ def _id_of(fields: Fields) -> str:
 
 def open_chats(source: Source) -> Log:
     """Open chat completions."""
-    return Log("chat completions", {source.path.name: sha256(source.path)}, partial(_calls, source))
+    return Log("chat completions", digests(source.path), partial(_calls, source))
 
 
 def open_results(source: Source, requests: Path | None) -> Log:
@@ -81,7 +83,7 @@ def open_results(source: Source, requests: Path | None) -> Log:
     path = requests or _requests_beside(source)
     return Log(
         "results of a batch",
-        {file.name: sha256(file) for file in (source.path, path)},
+        digests(source.path, path),
         partial(_results, source, path),
     )
 
@@ -91,8 +93,7 @@ def _calls(source: Source) -> Iterator[LoggedReply]:
         request = _request(entry.fields)
         if request is None:
             raise InputError(f"{entry.where}: expected a call, with messages")
-        for response in _by_choice(_response(entry.fields)):
-            yield _reply(entry.where, request, response, entry.fields)
+        yield from _by_choice(entry, request)
 
 
 def _request(fields: Fields) -> Fields | None:
@@ -120,17 +121,17 @@ def _response(fields: Fields) -> object:
     return fields if part is None and fields.get("error") else part
 
 
-def _by_choice(response: object) -> list[object]:
-    """The response; one per choice if ``n`` were asked for, of which the first has the tokens of all."""
+def _by_choice(entry: Entry, request: Fields) -> Iterator[LoggedReply]:
+    """The reply to a request: one per choice if ``n`` were asked for, of which the first has the tokens."""
+    responses = [response := _response(entry.fields)]
     if isinstance(response, Mapping):
         for name in ("choices", "candidates"):
             choices = response.get(name)
             if isinstance(choices, list) and len(choices) > 1:
-                without = {**response, "usage": None, "usageMetadata": None}
-                return [
-                    {**(without if at else response), name: [choice]} for at, choice in enumerate(choices)
-                ]
-    return [response]
+                responses = [{**response, name: [choice]} for choice in choices]
+    for number, response in enumerate(responses):
+        reply = _reply(entry.where, request, response, entry.fields)
+        yield reply.uncounted if number else reply
 
 
 def _reply(where: str, request: Fields, response: object, fields: Fields) -> LoggedReply:
@@ -160,10 +161,8 @@ def _reply(where: str, request: Fields, response: object, fields: Fields) -> Log
 
 
 def _parts(content: object) -> object:
-    """The parts of a content of Gemini, without its thoughts; other contents as they are."""
-    if not isinstance(content, Mapping) or not isinstance(content.get("parts"), list):
-        return content
-    return [part for part in content["parts"] if not (isinstance(part, Mapping) and part.get("thought"))]
+    """The parts of a content of Gemini, which may have none; other contents as they are."""
+    return content.get("parts") or [] if isinstance(content, Mapping) else content
 
 
 def _messages(request: Fields) -> object:
@@ -208,8 +207,11 @@ def _replied(response: Fields, where: str) -> LoggedReply:
         return _message(response, where)
     if isinstance(response.get("output"), list):
         return _output(response, where)
-    if isinstance(response.get("candidates"), list) or isinstance(response.get("promptFeedback"), Mapping):
-        return _candidate(response, where)
+    if isinstance(response.get("candidates"), list) or response.keys() & {
+        "promptFeedback",
+        "prompt_feedback",
+    }:
+        return _candidate(_in_camel_case(response), where)
     return _failure(response, where)
 
 
@@ -238,8 +240,9 @@ def _completion(response: Fields, where: str) -> LoggedReply:
         read = response_of(response, model="")
     except MalformedReplyError as error:
         return LoggedReply("", "", where, error=str(error))
-    logprobs = response["choices"][0].get("logprobs")
-    return replace(_of(read, where), tokens=() if reasoned(response) else tokens_in(logprobs))
+    choice = response["choices"][0]
+    logprobs = tokens_of(choice["message"], choice.get("logprobs"), read.tokens_reasoning)
+    return replace(_of(read, where), tokens=logprobs)
 
 
 def _of(response: Response, where: str) -> LoggedReply:
@@ -259,6 +262,7 @@ def _message(message: Fields, where: str) -> LoggedReply:
     """The reply in a message of an assistant, such as Anthropic's."""
     usage = message.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
+    details = usage.get("output_tokens_details")
     return LoggedReply(
         "",
         text_of(message.get("content"), where),
@@ -266,6 +270,7 @@ def _message(message: Fields, where: str) -> LoggedReply:
         finish=finish_of(message.get("stop_reason")),
         tokens_in=tokens(usage.get("input_tokens")),
         tokens_out=tokens(usage.get("output_tokens")),
+        tokens_reasoning=tokens(details.get("reasoning_tokens")) if isinstance(details, Mapping) else None,
         answered_by=str(message.get("model") or ""),
     )
 
@@ -277,11 +282,14 @@ def _output(response: Fields, where: str) -> LoggedReply:
     ]
     text = "".join(text_of(part.get("content"), where) for part in said)
     parts = [part for message in said for part in message.get("content") or () if isinstance(part, Mapping)]
-    logprobs = tuple(token for part in parts for token in tokens_in({"content": part.get("logprobs")}))
+    logprobs = chain.from_iterable(
+        part["logprobs"] for part in parts if isinstance(part.get("logprobs"), list)
+    )
     incomplete = response.get("incomplete_details")
     reason = incomplete.get("reason") if isinstance(incomplete, Mapping) else None
     answered = _message({**response, "content": text, "stop_reason": reason}, where)
-    return replace(answered, tokens=logprobs)
+    message = {"content": response["output"]}
+    return replace(answered, tokens=tokens_of(message, {"content": [*logprobs]}, answered.tokens_reasoning))
 
 
 def _candidate(response: Fields, where: str) -> LoggedReply:
@@ -294,16 +302,30 @@ def _candidate(response: Fields, where: str) -> LoggedReply:
     usage = response.get("usageMetadata")
     usage = usage if isinstance(usage, Mapping) else {}
     thoughts, said = tokens(usage.get("thoughtsTokenCount")), tokens(usage.get("candidatesTokenCount"))
+    parts = _parts(candidate.get("content"))
     return LoggedReply(
         "",
-        text_of(_parts(candidate.get("content")) or "", where),
+        text_of(parts, where),
         where,
         finish=finish_of(candidate.get("finishReason")),
         tokens_in=tokens(usage.get("promptTokenCount")),
         tokens_out=None if said is None else said + (thoughts or 0),
         tokens_reasoning=thoughts,
+        tokens=tokens_of({"content": parts}, candidate.get("logprobsResult"), thoughts),
         answered_by=str(response.get("modelVersion") or ""),
     )
+
+
+def _in_camel_case(value: Any) -> Any:
+    """A response with the names that Gemini gives its fields; Google's own library for Python has others."""
+    if isinstance(value, list):
+        return [_in_camel_case(part) for part in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        re.sub(r"_([a-z])", lambda letter: letter[1].upper(), name): _in_camel_case(part)
+        for name, part in value.items()
+    }
 
 
 def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:
@@ -339,8 +361,7 @@ def _results(source: Source, requests: Path) -> Iterator[LoggedReply]:
                 raise InputError(
                     f"{by_id[request_id].where}: expected a request, with body, params or request"
                 )
-            for response in _by_choice(_response(entry.fields)):
-                yield _reply(entry.where, request, response, entry.fields)
+            yield from _by_choice(entry, request)
 
 
 def _requests_beside(source: Source) -> Path:

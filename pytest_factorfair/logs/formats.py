@@ -102,7 +102,11 @@ def _folder(folder: Path, given: LogArguments) -> Log:
     logs = [open_log(path, given) for path in paths]
     return Log(
         logs[0].format,
-        {name: digest for log in logs for name, digest in log.files.items()},
+        {
+            str((path.parent / name).relative_to(folder)): digest
+            for path, log in zip(paths, logs, strict=True)
+            for name, digest in log.files.items()
+        },
         lambda: chain.from_iterable(log.replies() for log in logs),
     )
 

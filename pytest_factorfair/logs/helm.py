@@ -18,7 +18,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.items import lettered, likeliest
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
 from pytest_factorfair.logs.messages import Conversation, asked_in, plain, settings_in
-from pytest_factorfair.logs.reading import Entry, Source, elements, sha256, value_at
+from pytest_factorfair.logs.reading import Entry, Source, digests, elements, value_at
 from pytest_factorfair.models.openai_chat import finish_of
 from pytest_factorfair.redaction import fit
 
@@ -38,7 +38,7 @@ CALIBRATED = "multiple_choice_separate_calibrated"
 def open_state(source: Source) -> Log:
     """Open a scenario state."""
     path = source.path
-    return Log("a scenario state of HELM", {path.name: sha256(path)}, partial(_replies, source))
+    return Log("a scenario state of HELM", digests(path), partial(_replies, source))
 
 
 def _replies(source: Source) -> Iterator[LoggedReply]:

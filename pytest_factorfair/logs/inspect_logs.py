@@ -15,15 +15,13 @@ from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.logs.items import lettered, targets_of
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
-from pytest_factorfair.logs.messages import conversation, settings_in, text_of
-from pytest_factorfair.logs.reading import Source, elements, is_compressed, sha256
-from pytest_factorfair.models.logprobs import Token, tokens_in
+from pytest_factorfair.logs.messages import conversation, settings_in, text_of, tokens_of
+from pytest_factorfair.logs.reading import Source, digests, elements, is_compressed
 from pytest_factorfair.models.openai_chat import finish_of
 from pytest_factorfair.redaction import fit
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
-    from inspect_ai.model import ChatCompletionChoice
 
 KEYS = frozenset({"version", "status", "eval"})
 
@@ -64,7 +62,7 @@ def open_log(source: Source) -> Log:
     version = header.eval.packages.get("inspect_ai", "")
     return Log(
         f"a log of Inspect {version}".rstrip(),
-        {path.name: sha256(path)},
+        digests(path),
         partial(_replies, source, header),
     )
 
@@ -189,14 +187,16 @@ def _of_sample(
     if error:
         yield reply
         return
-    further = replace(reply, tokens_in=None, tokens_out=None, tokens_reasoning=None)
     for number, choice in enumerate(output.choices):
+        message = choice.message.model_dump()
         yield replace(
-            reply if number == 0 else further,
-            text=text_of(_content(choice), where),
+            reply.uncounted if number else reply,
+            text=text_of(message["content"], where),
             where=where if len(output.choices) == 1 else f"{where}, choice {number + 1}",
             finish=finish_of(choice.stop_reason),
-            tokens=_tokens(choice),
+            tokens=tokens_of(
+                message, choice.logprobs and choice.logprobs.model_dump(), reply.tokens_reasoning
+            ),
         ).begun(asked.begun)
 
 
@@ -209,22 +209,6 @@ def _error(sample: EvalSample) -> str | None:
         return error
     limit = sample.limit
     return f"stopped at its limit of {limit.type}: {limit.limit:g}" if limit else "no reply"
-
-
-def _content(choice: ChatCompletionChoice) -> object:
-    """The content of a reply as plain values."""
-    content = choice.message.content
-    return content if isinstance(content, str) else [part.model_dump() for part in content]
-
-
-def _tokens(choice: ChatCompletionChoice) -> tuple[Token, ...]:
-    """The tokens of a reply with log probabilities; without those of an answer that was reasoned about."""
-    content = choice.message.content
-    if choice.logprobs is None or any(
-        part.type == "reasoning" for part in content if not isinstance(part, str)
-    ):
-        return ()
-    return tokens_in(choice.logprobs.model_dump())
 
 
 def _item(sample: EvalSample) -> LoggedItem | None:

@@ -17,7 +17,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.items import are_labels, item_in, likeliest
 from pytest_factorfair.logs.log import Log, LoggedItem, LoggedReply
 from pytest_factorfair.logs.messages import Conversation, asked_in, plain, settings_in
-from pytest_factorfair.logs.reading import Entry, Source, opened, sha256
+from pytest_factorfair.logs.reading import Entry, Source, digests, opened
 from pytest_factorfair.redaction import fit
 
 KEYS = frozenset({"doc_id", "doc", "arguments", "resps"})
@@ -36,7 +36,7 @@ def open_samples(source: Source) -> Log:
     model = results.get("model_name")
     return Log(
         f"samples of lm-evaluation-harness {version}".rstrip(),
-        {path.name: sha256(path) for path in (source.path, results_file) if path},
+        digests(*filter(None, (source.path, results_file))),
         partial(
             _replies,
             source,

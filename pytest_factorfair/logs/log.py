@@ -40,10 +40,10 @@ class LoggedReply:
     each after its role. The system's message is among the ``settings``, with the temperature and whatever
     else the log says of the call. ``repeat`` counts the replies to equal prompts as the tool did (epochs),
     from 0; None if the log does not. ``tokens`` are those of the reply with the log probabilities of the
-    likeliest in the place of each; if options were scored instead, ``scores`` are their log likelihoods, by
-    their texts or letters. ``noise`` is a response's. ``model`` is the model's name as it was asked for, and
-    ``answered_by`` as its service gives it. ``error`` is why there is no reply. ``where`` is its place in the
-    log, for messages.
+    likeliest in the place of each; none if the model reasoned first. If options were scored instead,
+    ``scores`` are their log likelihoods, by their texts or letters. ``noise`` is a response's. ``model`` is
+    the model's name as it was asked for, and ``answered_by`` as its service gives it. ``error`` is why there
+    is no reply. ``where`` is its place in the log, for messages.
     """
 
     prompt: str
@@ -64,6 +64,11 @@ class LoggedReply:
     error: str = ""
     item: LoggedItem | None = None
 
+    @property
+    def uncounted(self) -> LoggedReply:
+        """The reply without the tokens of its call, which count once if it gave several replies."""
+        return replace(self, tokens_in=None, tokens_out=None, tokens_reasoning=None)
+
     def begun(self, beginning: str) -> LoggedReply:
         """The reply with the ``beginning`` that the request gave it, unless it repeats that."""
         if not beginning or self.error or self.text.startswith(beginning):
@@ -77,8 +82,9 @@ class Log:
     """A log that is open for reading, without a reply in memory.
 
     ``format`` says who wrote it, with the version if known: "a log of Inspect 0.3.285". ``files`` are the
-    SHA-256 of the files by name: the log, and those beside it that it needs. ``replies`` reads them from the
-    beginning at each call, and raises an ``InputError`` that begins with the place where the log is damaged.
+    SHA-256 of the log and of other files that it needs, by their paths relative to its folder. ``replies``
+    reads them from the beginning at each call, and raises an ``InputError`` that begins with the place where
+    the log is damaged.
     """
 
     format: str

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.logprobs import Token, is_reasoning, reasoned, tokens_in
 from pytest_factorfair.redaction import conceal_keys, fit
 
 _SETTINGS: Mapping[str, str] = {
@@ -33,7 +34,6 @@ Whatever else a log says of a call, such as its headers and keys, is not read.
 """
 
 _TEXTS = frozenset({"text", "input_text", "output_text"})
-_HIDDEN = frozenset({"reasoning", "thinking", "redacted_thinking"})
 _PICTURE = re.compile(r"\s*(?:!\[[^\]]*\]\()?data:image/")
 
 
@@ -94,12 +94,17 @@ def text_of(content: object, where: str) -> str:
     for part in content if isinstance(content, list) else [content]:
         kind = part.get("type", "text") if isinstance(part, Mapping) else "text"
         text = part.get("text") if isinstance(part, Mapping) else part
-        if kind in _HIDDEN:
+        if is_reasoning(part):
             continue
         if kind not in _TEXTS or not isinstance(text, str):
             raise InputError(f"{where}: a message contains {fit(str(kind))}; only text is judged")
         texts.append(plain(text, where))
     return "".join(texts)
+
+
+def tokens_of(message: Mapping[str, Any], logprobs: object, hidden: int | None) -> tuple[Token, ...]:
+    """The tokens of a message with log probabilities; none if it was reasoned about, see ``reasoned``."""
+    return () if reasoned(message, hidden) else tokens_in(logprobs)
 
 
 def plain(text: str, where: str) -> str:

@@ -19,7 +19,6 @@ from pytest_factorfair.logs.items import are_labels, normalized
 from pytest_factorfair.logs.log import LoggedReply
 from pytest_factorfair.models.logprobs import (
     MOST_TOKENS,
-    NO_PROBABILITIES,
     ROUNDING,
     Token,
     distribution,
@@ -77,8 +76,6 @@ def distribution_of(reply: LoggedReply, options: Sequence[Option]) -> str:
 
     ``options`` have the letters that the log shows. If it shows numbers, these are among an option's words.
     """
-    if reply.tokens_reasoning:
-        return NO_PROBABILITIES  # they depend on the reasoning
     token = _as_token(reply.scores) if reply.scores else token_after(_BEFORE_THE_LETTER, reply.tokens)
     if token is None:
         return reply.text

@@ -16,7 +16,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.items import item_in
 from pytest_factorfair.logs.log import Log, LoggedReply
 from pytest_factorfair.logs.messages import Conversation, asked_in, plain, settings_in
-from pytest_factorfair.logs.reading import Entry, Source, cells, elements, sha256, value_at
+from pytest_factorfair.logs.reading import Entry, Source, cells, digests, elements, value_at
 from pytest_factorfair.models.openai_format import tokens
 from pytest_factorfair.redaction import fit
 
@@ -36,7 +36,7 @@ def open_results(source: Source) -> Log:
     """
     path = source.path
     if source.shape != "document":
-        return Log("results of promptfoo", {path.name: sha256(path)}, partial(_replies, source, ()))
+        return Log("results of promptfoo", digests(path), partial(_replies, source, ()))
     version = value_at(path, "results.version")
     if version != _VERSION:
         raise InputError(
@@ -47,7 +47,7 @@ def open_results(source: Source) -> Log:
     providers = value_at(path, "config.providers")
     return Log(
         f"results of promptfoo {program}".rstrip(),
-        {path.name: sha256(path)},
+        digests(path),
         partial(_replies, source, providers if isinstance(providers, list) else ()),
     )
 
@@ -142,7 +142,7 @@ def open_table(source: Source) -> Log:
     first, *further = (at - 1 for at, name in enumerate(header) if name == STATUS)
     columns = [_Column.of(path, at, header) for at in (first, *further)]
     variables = header[:first]
-    return Log("a table of promptfoo", {path.name: sha256(path)}, partial(_rows, path, variables, columns))
+    return Log("a table of promptfoo", digests(path), partial(_rows, path, variables, columns))
 
 
 def _unusable(path: Path, problem: str) -> InputError:

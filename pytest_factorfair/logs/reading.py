@@ -7,6 +7,7 @@ import csv
 import gzip
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -220,10 +221,14 @@ def _as_utf8(path: Path, file: BinaryIO) -> BinaryIO:
     return copy
 
 
-def sha256(path: Path) -> str:
-    """The digest of a file, as it is stored."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def digests(*paths: Path) -> dict[str, str]:
+    """The SHA-256 of files as they are stored, by their paths relative to the folder of the first."""
+    by_path: dict[str, str] = {}
+    for path in paths:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        by_path[os.path.relpath(path, paths[0].parent)] = digest
+    return by_path
 
 
 def lines(path: Path) -> Iterator[Entry]:

@@ -17,7 +17,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.items import item_in
 from pytest_factorfair.logs.log import Log, LoggedReply
 from pytest_factorfair.logs.messages import asked_in, plain, settings_in
-from pytest_factorfair.logs.reading import Entry, Source, sha256
+from pytest_factorfair.logs.reading import Entry, Source, digests
 from pytest_factorfair.models.arguments import AcceptedValues, Arguments, Number, check_line
 from pytest_factorfair.models.logprobs import tokens_in
 from pytest_factorfair.redaction import fit
@@ -67,9 +67,7 @@ def open_table(source: Source, columns: Mapping[str, str]) -> Log:
                     else ""
                 )
             )
-    return Log(
-        "replies in named columns", {source.path.name: sha256(source.path)}, partial(_replies, source, names)
-    )
+    return Log("replies in named columns", digests(source.path), partial(_replies, source, names))
 
 
 _HOLDS: Mapping[str, str] = {"prompt": "prompts", "text": "replies", "repeat": "repeats"}

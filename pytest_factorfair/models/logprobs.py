@@ -23,32 +23,55 @@ ROUNDING = 0.001
 """How far rounding can raise the logarithm of a probability above 0."""
 
 
-def reasoned(reply: Mapping[str, Any]) -> bool:
-    """Whether the model reasoned before it answered: the probabilities of its answer depend on that."""
-    message, usage = reply["choices"][0]["message"], reply.get("usage")
-    details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
-    hidden = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
-    return bool(message.get("reasoning_content") or message.get("reasoning") or hidden)
+REASONING = ("reasoning_content", "reasoning", "thinking", "redacted_thinking")
+"""The fields of messages that hold reasoning, and the types of such parts of their contents."""
+
+
+def is_reasoning(part: object) -> bool:
+    """Whether a part of a message's content is reasoning, which Gemini marks as a thought."""
+    return isinstance(part, Mapping) and (part.get("type") in REASONING or bool(part.get("thought")))
+
+
+def reasoned(message: Mapping[str, Any], hidden: int | None) -> bool:
+    """Whether the model reasoned before it answered: the probabilities of its answer depend on that.
+
+    ``hidden`` is the number of tokens of reasoning that the service counts, which it may not show.
+    """
+    content = message.get("content")
+    parts = content if isinstance(content, list) else ()
+    return bool(hidden) or any(map(message.get, REASONING)) or any(map(is_reasoning, parts))
 
 
 def tokens_in(logprobs: object) -> tuple[Token, ...]:
-    """The tokens of a completion by its ``logprobs``; empty if it has none.
+    """The tokens of a reply by its ``logprobs``; empty if it has none.
 
-    Completions without chat have the texts and the likeliest tokens in lists of their own.
+    Completions without chat, and Gemini, have the chosen and the likeliest tokens in lists of their own.
     """
     if not isinstance(logprobs, Mapping):
         return ()
-    content, texts, likeliest = (logprobs.get(name) for name in ("content", "tokens", "top_logprobs"))
-    if isinstance(content, list):
+    if isinstance(content := logprobs.get("content"), list):
         return tuple(token for token in content if isinstance(token, Mapping))
-    if not isinstance(texts, list) or not isinstance(likeliest, list):
-        return ()
-    tokens = []
-    for text, top in zip(texts, likeliest, strict=False):
-        listed = top.items() if isinstance(top, Mapping) else ()
-        alternatives = [{"token": name, "logprob": logprob} for name, logprob in listed]
-        tokens.append({"token": text, "top_logprobs": alternatives})
-    return tuple(tokens)
+    for names in (("tokens", "top_logprobs"), ("chosenCandidates", "topCandidates")):
+        chosen, likeliest = map(logprobs.get, names)
+        if isinstance(chosen, list) and isinstance(likeliest, list):
+            return tuple(map(_token, chosen, likeliest))
+    return ()
+
+
+def _token(chosen: object, likeliest: object) -> Token:
+    """The chosen token with the likeliest ones: of a completion without chat by their texts, or of Gemini."""
+    top = likeliest if isinstance(likeliest, Mapping) else {}
+    if isinstance(chosen, Mapping):
+        listed = top.get("candidates")
+        pairs = [
+            (candidate.get("token"), candidate.get("logProbability"))
+            for candidate in (listed if isinstance(listed, list) else ())
+            if isinstance(candidate, Mapping)
+        ]
+        chosen = chosen.get("token")
+    else:
+        pairs = [*top.items()]
+    return {"token": chosen, "top_logprobs": [{"token": text, "logprob": logprob} for text, logprob in pairs]}
 
 
 def token_after(beginning: re.Pattern[str], tokens: Sequence[Token]) -> Token | None:

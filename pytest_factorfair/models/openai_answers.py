@@ -168,9 +168,10 @@ class Schema(Way):
     def response(self, reply: Mapping[str, Any], plain: Response) -> Response:
         if not self.scored or plain.finish in WITHHELD:
             return plain
-        if reasoned(reply):
+        choice = reply["choices"][0]
+        if reasoned(choice["message"], plain.tokens_reasoning):
             raise UnfitModelError("the model reasons before it answers: its answers have no probabilities")
-        token = token_after(_BEFORE_THE_LETTER, tokens_in(reply["choices"][0].get("logprobs")))
+        token = token_after(_BEFORE_THE_LETTER, tokens_in(choice.get("logprobs")))
         if token is not None:
             text = distribution(token, listed=MOST_TOKENS)
             return replace(plain, text=text, finish="stop", notes=(STRUCTURED,))

@@ -15,6 +15,7 @@ from pytest_factorfair.domain import Modality, Request, Response, utf8
 from pytest_factorfair.domain.exchange import Finish
 from pytest_factorfair.models import openai_errors
 from pytest_factorfair.models.arguments import Count, OmissibleTemperature, PassThrough, Seconds, Share, Text
+from pytest_factorfair.models.logprobs import REASONING
 from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError, complaint_in
 from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
 from pytest_factorfair.models.openai_replies import described
@@ -158,7 +159,7 @@ def finish_of(reason: object) -> Finish:
     return _FINISHES.get(str(reason).lower().partition(":")[0].removeprefix("finishreason."), "stop")
 
 
-_ELSEWHERE = ("reasoning_content", "reasoning", "thinking", "tool_calls", "function_call", "tool_use")
+_ELSEWHERE = (*REASONING, "tool_calls", "function_call", "tool_use")
 """The fields of a message that servers fill in place of its content, by their parsers or on their own."""
 
 

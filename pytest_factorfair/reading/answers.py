@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -63,18 +64,31 @@ def read(
 WORDS = 8
 """How many words of a reply are compared, so that a talkative model is, too."""
 
-_WORD = re.compile(r"\w+")
+_CHINESE = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_THAI = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_FIRST_WORDS = re.compile(
+    rf"(?:\s*(?:[{_CHINESE}]{{1,2}}|[{_THAI}]{{1,5}}|[^\s{_CHINESE}{_THAI}]+)){{0,{WORDS}}}"
+)
+"""The first words; in scripts without spaces, so many characters as words usually have.
+
+These are the scripts of Chinese and Japanese, and of Thai, Lao, Burmese and Khmer.
+"""
 
 
 def wording(text: str) -> str:
-    """The first words of a reply without reasoning, signs and capitals, by which replies are compared.
+    """The first words and emoji of a reply without reasoning, signs and capitals, which are compared.
 
-    >>> wording("<think>Red?</think> **Blue**, my *favourite*.")
-    'blue my favourite'
+    >>> wording("<think>Red?</think> **Blue**, my *favourite*. 💙")
+    'blue my favourite 💙'
     """
     from pytest_factorfair.reading.clean import without_reasoning
 
-    return " ".join(_WORD.findall(without_reasoning(text).casefold())[:WORDS])
+    plain = unicodedata.normalize("NFKC", without_reasoning(text)).casefold()
+    # Letters, marks, numbers and emoji; \w lacks the last, and marks such as the vowels of Hindi.
+    kept = ("L", "M", "N", "So")
+    words = "".join(sign if unicodedata.category(sign).startswith(kept) else " " for sign in plain)
+    first = _FIRST_WORDS.match(words)
+    return " ".join(first[0].split()) if first else ""
 
 
 def as_requested(

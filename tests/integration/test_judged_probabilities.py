@@ -172,6 +172,34 @@ def completions(folder: Path, answers: Iterable[tuple[Row, Distribution]]) -> st
     return "calls.jsonl"
 
 
+def gemini(folder: Path, answers: Iterable[tuple[Row, Distribution]]) -> str:
+    """Lines of Vertex AI by the documentation of ``LogprobsResult`` alone: letters after ``ANSWER: ``."""
+
+    def lines() -> Iterator[Row]:
+        for item, probabilities in answers:
+            options = shuffled(item["options"])
+            shown = "\n".join(f"{letter}. {text}" for letter, text in zip("ABC", options, strict=True))
+            likely = [
+                {"token": row["token"].strip(), "tokenId": 1, "logProbability": row["logprob"]}
+                for row in top(options, probabilities)
+            ]
+            label = {"token": "ANSWER: ", "tokenId": 2, "logProbability": -0.1}
+            logprobs = {
+                "chosenCandidates": [label, likely[0]],
+                "topCandidates": [{"candidates": [label]}, {"candidates": likely}],
+            }
+            content = {"role": "model", "parts": [{"text": f"ANSWER: {likely[0]['token']}"}]}
+            text = f"{item['context']}\n{item['question']}\n{shown}"
+            yield {
+                "status": "",
+                "request": {"contents": [{"role": "user", "parts": [{"text": text}]}]},
+                "response": {"candidates": [{"content": content, "finishReason": "STOP", "logprobsResult": logprobs}]},
+            }  # fmt: skip
+
+    (folder / "vertex.jsonl").write_text(files.lines(*lines()), encoding="utf-8")
+    return "vertex.jsonl"
+
+
 @pytest.mark.parametrize(
     ("write", "model"),
     [
@@ -179,6 +207,7 @@ def completions(folder: Path, answers: Iterable[tuple[Row, Distribution]]) -> st
         (lm_eval_letters, f"{BIASED}&refuse=0.02"),
         (lm_eval_texts, BIASED),  # relative to each other, as no other text was scored
         (completions, f"{BIASED}&refuse=0.02"),
+        (gemini, f"{BIASED}&refuse=0.02"),
         (lm_eval_letters, f"{BIASED}&refuse=0.3"),  # mass outside the letters
     ],
 )  # fmt: skip

@@ -699,6 +699,44 @@ def test_batches_of_gemini(tmp_path: Path) -> None:
         assert logged[0].model == "gemini-x"
 
 
+def test_gemini_as_its_library_for_python_writes_it(tmp_path: Path) -> None:
+    """By ``response.model_dump_json()`` of google-genai 1.0 and later, which names fields in snake case."""
+    usage = {"prompt_token_count": 5, "candidates_token_count": 1, "thoughts_token_count": 7}
+    shown = {"parts": [{"thought": None, "text": "A"}], "role": "model"}
+    cut_off, silent = (
+        {"candidates": [{"content": content, "finish_reason": "MAX_TOKENS"}], "prompt_feedback": None,
+         "usage_metadata": usage, "model_version": "gemini-x"}
+        for content in (shown, {"parts": None, "role": "model"})
+    )  # fmt: skip
+    blocked = {"candidates": None, "prompt_feedback": {"block_reason": "OTHER"}}
+    file = tmp_path / "log.jsonl"
+    file.write_text(
+        "\n".join(json.dumps({**CONTENTS, "response": reply}) for reply in (cut_off, silent, blocked))
+    )
+    logged = replies(open_log(file))
+    assert [(reply.text, reply.finish) for reply in logged] == [
+        ("A", "length"), ("", "length"), ("", "filtered"),
+    ]  # fmt: skip
+    assert (logged[0].tokens_in, logged[0].tokens_out, logged[0].model) == (5, 8, "gemini-x")
+
+
+def test_files_of_one_name_in_several_folders(tmp_path: Path) -> None:
+    """Each has its digest: results of runs that began together, and requests that are named as their results."""
+    results_name = SCORED.name.replace("samples_own_bbq", "results").removesuffix("l")
+    results = json.loads((LOGS / results_name).read_text())
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        shutil.copy(SCORED, tmp_path / name / SCORED.name.replace("own_bbq", name))
+        (tmp_path / name / results_name).write_text(json.dumps(results | {"task": name}))
+    logged = open_log(tmp_path).files
+    shutil.copy(LOGS / "batch_results.jsonl", tmp_path / "a" / "batch.jsonl")
+    requests = shutil.copy(LOGS / "batch_requests.jsonl", tmp_path / "b" / "batch.jsonl")
+    batch = open_log(tmp_path / "a" / "batch.jsonl", LogArguments(requests=str(requests))).files
+    for folder, files, count in ((tmp_path, logged, 4), (tmp_path / "a", batch, 2)):
+        assert len(files) == count
+        assert files == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
+
+
 def copied(folder: Path, *names: str) -> Path:
     for name in names:
         shutil.copy(LOGS / name.rpartition("/")[2], folder / name)
@@ -721,7 +759,7 @@ def test_a_folder_of_logs(tmp_path: Path) -> None:
     copied(folder, f"model/{GENERATED.name}")
     log = open_log(folder)
     assert len(replies(log)) == 8
-    assert {*log.files} == {GENERATED.name, *open_log(SCORED).files}
+    assert {*log.files} == {f"model/{name}" for name in (GENERATED.name, *open_log(SCORED).files)}
     (folder / "model" / SCORED.name.replace("T11", "T12")).write_bytes(SCORED.read_bytes())
     shutil.copy(LOGS / "helm.json", folder / "scenario_state.json")
     with pytest.raises(InputError) as caught:

@@ -84,6 +84,8 @@ def test_tokens_of_a_completion_without_chat() -> None:
 @pytest.mark.parametrize(
     "logprobs",
     [None, [], "B", {}, {"content": None}, {"content": ["B"]}, {"content": [{"token": "B"}]}, {"tokens": ["B"]},
+     {"chosenCandidates": [{"token": "B"}], "topCandidates": [{"candidates": None}]}, {"chosenCandidates": [{}], "topCandidates": [None]},
+     {"chosenCandidates": [{"token": "B", "logProbability": -0.1}]}, {"chosenCandidates": [None], "topCandidates": [{"candidates": [None]}]},
      {"tokens": ["B"], "top_logprobs": [None]}, {"tokens": ["B"], "top_logprobs": [["B", -1]]}, {"tokens": "B", "top_logprobs": {"B": 0}},
      {"content": [{"token": "B", "top_logprobs": [{"token": "B", "logprob": None}]}]}],
 )  # fmt: skip
@@ -119,18 +121,63 @@ def test_a_drawn_token_beyond_the_likeliest_bounds_nothing() -> None:
     assert reading(reply).reason == "a letter that is not listed may matter"
 
 
-def test_hidden_reasoning_decides_the_letter() -> None:
-    reply = LoggedReply("", "B", "", tokens=[token("B", LIKELY)], tokens_reasoning=40)
-    assert reading(reply).reason == "no probabilities"
+def chat(message: Row, details: Row | None = None) -> Row:
+    """A completion with two choices."""
+    choice = {"message": message, "logprobs": {"content": [token("B", LIKELY)]}}
+    return {"choices": [choice] * 2, "usage": {"completion_tokens_details": details}}
 
 
-@pytest.mark.parametrize("message", [{"content": "B"}, {"content": "B", "reasoning_content": "He is old."}])
-def test_reasoning_that_is_shown_decides_it_too(tmp_path: Path, message: Row) -> None:
-    completion = {"choices": [{"message": message, "logprobs": {"content": [token("B", LIKELY)]}}]}
+def output(*parts: Row, reasoning: int = 0) -> Row:
+    """A response of OpenAI's Responses, which repeats how much the model is to reason."""
+    said = {"type": "output_text", "text": "B", "logprobs": [token("B", LIKELY)]}
+    usage = {"output_tokens": 9, "output_tokens_details": {"reasoning_tokens": reasoning}}
+    message = {"type": "message", "content": [said]}
+    return {"reasoning": {"effort": "none"}, "output": [*parts, message], "usage": usage}
+
+
+SAID: Row = {"type": "text", "text": "B"}
+
+
+def candidate(*parts: Row, thoughts: int = 0) -> Row:
+    """A response of Gemini by the documentation of its ``LogprobsResult``; none was at hand."""
+    top = [{"token": name, "tokenId": 7, "logProbability": math.log(share)} for name, share in LIKELY.items()]
+    chosen = {"token": "B", "tokenId": 7, "logProbability": math.log(LIKELY["B"])}
+    logprobs = {
+        "topCandidates": [{"candidates": top}],
+        "chosenCandidates": [chosen],
+        "logProbabilitySum": -0.7,
+    }
+    content = {"role": "model", "parts": [*parts, {"text": "B"}]}
+    usage = {"candidatesTokenCount": 1, "thoughtsTokenCount": thoughts}
+    candidates = [{"content": content, "avgLogprobs": -0.7, "logprobsResult": logprobs}]
+    return {"candidates": candidates, "usageMetadata": usage}
+
+
+@pytest.mark.parametrize(
+    ("response", "has_reasoned"),
+    [
+        (chat({"content": "B"}), False),
+        (chat({"content": [SAID], "reasoning_content": None, "reasoning": ""}, {"reasoning_tokens": 0}), False),
+        (chat({"content": "B"}, {"reasoning_tokens": 40}), True),
+        (chat({"content": "B", "reasoning_content": "He is old."}), True),
+        (chat({"content": "B", "reasoning": "He is old."}), True),
+        (chat({"content": "B", "thinking": "He is old."}), True),
+        (chat({"content": [{"type": "thinking", "thinking": "He is old."}, SAID]}), True),
+        (output(), False),
+        (output({"type": "reasoning", "summary": []}), True),
+        (output(reasoning=40), True),
+        (candidate(), False),
+        (candidate({"text": "He is old.", "thought": True}), True),
+        (candidate(thoughts=40), True),
+    ],
+)  # fmt: skip
+def test_reasoning_decides_the_letter(tmp_path: Path, response: Row, *, has_reasoned: bool) -> None:
+    """Of every choice, whether the reasoning is shown or counted."""
     file = tmp_path / "log.jsonl"
-    file.write_text(json.dumps({"messages": [{"role": "user", "content": "Who?"}], "response": completion}))
-    (reply,) = open_log(file).replies()
-    assert letters(reply) == (() if len(message) > 1 else READ)
+    file.write_text(json.dumps({"messages": [{"role": "user", "content": "Who?"}], "response": response}))
+    for reply in open_log(file).replies():
+        assert reply.text == "B"
+        assert letters(reply) == (() if has_reasoned else READ)
 
 
 @needs("inspect")

@@ -139,7 +139,7 @@ def test_parameters_of_probabilities() -> None:
     assert deterministic(model.identity)
 
 
-@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
 def test_reasoning_has_no_probabilities(field: str) -> None:
     with pytest.raises(UnfitModelError, match="reasons before it answers"):
         read_as(Schema(scored=True), [token("B")], **{field: "Let me see."})

@@ -154,7 +154,7 @@ def _control(config: pytest.Config, execution: Execution, workers: int) -> None:
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")
     warms = resolved.warm or (not dry(config) and execution.needs_batches)
-    warm = StoreWarmup(execution, progress) if warms else None
+    warm = StoreWarmup(execution, progress, warms=warms) if warms or execution.tries_detector else None
     if warm is not None:
         config.pluginmanager.register(warm, "factorfair-warm")
     if workers:

@@ -136,7 +136,7 @@ def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True, nes
         raise InputError(f"benchmarks: expected a list, got {added!r}")
     by_name: dict[str, AnyBenchmark] = {}
     for benchmark in added:
-        _check(benchmark)
+        check_kind(benchmark, "benchmarks")
         if benchmark.name in (*SHIPPED, *by_name):
             raise InputError(f"benchmark '{benchmark.name}': there is one of this name; choose another")
         if compare_metrics:
@@ -173,8 +173,8 @@ def _attribute(benchmark: AnyBenchmark) -> None:
         setattr(benchmark, name, attributing(name, getattr(type(benchmark), name).__get__(benchmark)))
 
 
-def _check(benchmark: object) -> None:
-    """Refuse what is no benchmark.
+def check_kind(benchmark: object, where: str) -> None:
+    """Refuse what is no benchmark; ``where`` says who added it.
 
     Raises:
         InputError: it is a class, of another class, or has no name.
@@ -182,11 +182,11 @@ def _check(benchmark: object) -> None:
     from pytest_factorfair.benchmarks.benchmark import Benchmark
 
     if isinstance(benchmark, type):
-        raise InputError(f"benchmark {benchmark.__name__}: give an object, {benchmark.__name__}()")
+        raise InputError(f"{where}: benchmark {benchmark.__name__}: give an object, {benchmark.__name__}()")
     if not isinstance(benchmark, Benchmark):
-        raise InputError(f"{benchmark!r} is not a benchmark: derive its class from Benchmark")
-    if not hasattr(benchmark, "name"):
-        raise InputError(f"benchmark {type(benchmark).__name__} has no name")
+        raise InputError(f"{where}: {benchmark!r} is not a benchmark: derive its class from Benchmark")
+    if not isinstance(getattr(benchmark, "name", None), str):
+        raise InputError(f"{where}: benchmark {type(benchmark).__name__} has no name")
 
 
 def _check_values(benchmark: AnyBenchmark) -> None:

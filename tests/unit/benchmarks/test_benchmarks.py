@@ -111,9 +111,9 @@ class Nameless(Renamed):
     [
         ([GREETINGS, GREETINGS], "benchmark 'greetings': there is one of this name; choose another"),
         ([Shadowing()], "benchmark 'salutes': metric 's_kld' is one of 'fact_or_fair'; choose another name"),
-        ([7], "7 is not a benchmark: derive its class from Benchmark"),
-        ([type(GREETINGS)], "benchmark GreetingsBenchmark: give an object, GreetingsBenchmark()"),
-        ([Nameless()], "benchmark Nameless has no name"),
+        ([7], "benchmarks: 7 is not a benchmark: derive its class from Benchmark"),
+        ([type(GREETINGS)], "benchmarks: benchmark GreetingsBenchmark: give an object, GreetingsBenchmark()"),
+        ([Nameless()], "benchmarks: benchmark Nameless has no name"),
         (7, "benchmarks: expected a list, got 7"),
     ],
 )  # fmt: skip

@@ -272,9 +272,9 @@ class Batching:
     async def _affordable(self, job: Job, plan: Plan, free: Sequence[str], *, alone: bool) -> list[BatchLine]:
         """Reserve what lines may cost; returns the lines that the limits of the run allow.
 
-        If they leave out some, ``job.stop`` says why, and the job sends no more: lines cost much less than
-        they may, so the rest would go into ever smaller batches, each of which may take a day. Unless the
-        job is ``alone``, its batches that hold a part of the budget are collected first.
+        What a limit on cost leaves out goes into later batches: lines cost much less than they may, so each
+        batch that is collected frees a part of the budget. Unless the job is ``alone``, its batches that hold
+        another part are collected first. If no batch is worthwhile any more, ``job.stop`` says why.
         """
         lines: list[BatchLine] = []
         for start in range(0, len(free), TOGETHER):
@@ -289,12 +289,12 @@ class Batching:
                 job.stop = BudgetError(refusal.reason)
                 break
             keys = [line.key for line in lines]
+            if alone and _worthwhile(plan, keys):
+                break
             if alone:
                 job.stop = self._too_dear(keys, len(free))
-            if not (alone and _worthwhile(plan, keys)):
-                self._holds.free(keys, unsent=True)
-                return []
-            break
+            self._holds.free(keys, unsent=True)
+            return []
         return lines
 
     def _too_dear(self, keys: Sequence[str], total: int) -> BudgetError:

@@ -8,6 +8,7 @@ second; a worker, which receives its checklists, skips that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import fields, is_dataclass
 from functools import partial, wraps
 from importlib import import_module
@@ -136,7 +137,7 @@ def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True, nes
         raise InputError(f"benchmarks: expected a list, got {added!r}")
     by_name: dict[str, AnyBenchmark] = {}
     for benchmark in added:
-        _check(benchmark)
+        check_kind(benchmark, "benchmarks")
         if benchmark.name in (*SHIPPED, *by_name):
             raise InputError(f"benchmark '{benchmark.name}': there is one of this name; choose another")
         if compare_metrics:
@@ -144,8 +145,7 @@ def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True, nes
             for other in (*map(benchmark_named, SHIPPED), *by_name.values()):
                 _compare_metrics(benchmark, other)
                 _compare_rows(benchmark, other)
-        _attribute(benchmark)
-        by_name[benchmark.name] = benchmark
+        by_name[benchmark.name] = _attributing(benchmark)
     _added = _added | by_name if nested else by_name
 
 
@@ -157,8 +157,8 @@ PRINTING = (
 """Methods that reports call, from many places; other methods are attributed where they are called."""
 
 
-def _attribute(benchmark: AnyBenchmark) -> None:
-    """Name a user's benchmark, the method and its line in exceptions that its reports meet."""
+def _attributing(benchmark: AnyBenchmark) -> AnyBenchmark:
+    """A copy of a user's benchmark; exceptions that its reports meet name it, the method and its line."""
 
     def attributing(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
@@ -169,12 +169,14 @@ def _attribute(benchmark: AnyBenchmark) -> None:
 
         return call
 
-    for name in PRINTING:  # of the class: an object may be registered again
-        setattr(benchmark, name, attributing(name, getattr(type(benchmark), name).__get__(benchmark)))
+    attributed_copy = copy(benchmark)
+    for name in PRINTING:
+        setattr(attributed_copy, name, attributing(name, getattr(attributed_copy, name)))
+    return attributed_copy
 
 
-def _check(benchmark: object) -> None:
-    """Refuse what is no benchmark.
+def check_kind(benchmark: object, where: str) -> None:
+    """Refuse what is no benchmark; ``where`` says who added it.
 
     Raises:
         InputError: it is a class, of another class, or has no name.
@@ -182,11 +184,11 @@ def _check(benchmark: object) -> None:
     from pytest_factorfair.benchmarks.benchmark import Benchmark
 
     if isinstance(benchmark, type):
-        raise InputError(f"benchmark {benchmark.__name__}: give an object, {benchmark.__name__}()")
+        raise InputError(f"{where}: benchmark {benchmark.__name__}: give an object, {benchmark.__name__}()")
     if not isinstance(benchmark, Benchmark):
-        raise InputError(f"{benchmark!r} is not a benchmark: derive its class from Benchmark")
-    if not hasattr(benchmark, "name"):
-        raise InputError(f"benchmark {type(benchmark).__name__} has no name")
+        raise InputError(f"{where}: {benchmark!r} is not a benchmark: derive its class from Benchmark")
+    if not isinstance(getattr(benchmark, "name", None), str):
+        raise InputError(f"{where}: benchmark {type(benchmark).__name__} has no name")
 
 
 def _check_values(benchmark: AnyBenchmark) -> None:

@@ -43,7 +43,7 @@ def read_hooks() -> None:
     """
     from pytest_factorfair.benchmarks import register
 
-    register(extensions.benchmarks(_extensions()))
+    register(extensions.benchmarks(extensions.hooks(_extensions(), extensions.BENCHMARKS)))
 
 
 def from_hooks(name: str) -> Mapping[str, Any]:
@@ -52,7 +52,7 @@ def from_hooks(name: str) -> Mapping[str, Any]:
     Raises:
         InputError: the hook needs pytest's configuration, or returns something else.
     """
-    return extensions.factories(_extensions(), name)
+    return extensions.factories(extensions.hooks(_extensions(), name))
 
 
 def _extensions() -> Iterator[extensions.Extension]:

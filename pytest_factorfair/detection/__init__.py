@@ -5,8 +5,10 @@ from pytest_factorfair.detection.protocol import (
     Detector,
     StoredDetector,
     check,
+    first_look,
     key,
     merging,
+    needs_look,
     read,
     signature,
 )
@@ -20,8 +22,10 @@ __all__ = [
     "StoredDetector",
     "build",
     "check",
+    "first_look",
     "key",
     "merging",
+    "needs_look",
     "read",
     "signature",
 ]

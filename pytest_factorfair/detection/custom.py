@@ -5,7 +5,7 @@ The attribute is one of
 - a detector: an object with ``identity``, ``check`` and ``read``;
 - a class, or a function without parameters, that returns one;
 - a function that takes a picture's pixels, uint8 (height, width, 3) in RGB, and returns the groups of each
-  face by attribute: ``[{"gender": "Female", "race": "Asian"}]``.
+  face by attribute: ``[{"gender": "Female", "race": "unclear"}]``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pytest_factorfair.domain import UNCLEAR, Attribute, Detection, Face
 from pytest_factorfair.errors import DetectorError, InputError, PictureError
 from pytest_factorfair.models.python_object import load
 from pytest_factorfair.pictures.decode import Pixels, decode
+from pytest_factorfair.redaction import fit
 
 
 def build(spec: DetectorSpec) -> Detector:
@@ -77,7 +78,33 @@ class FunctionDetector:
         self.identity: Mapping[str, object] = {"detector": name, "sha256": sha256}
 
     def check(self, attributes: Sequence[Attribute]) -> None:
-        """Accept all attributes: which ones the function supports is only known from its results."""
+        """Accept all attributes: only its results, in ``first_look``, show which the function perceives."""
+
+    def first_look(self, picture: bytes, attributes: Sequence[Attribute]) -> None:
+        """Check that the faces of a picture have a word for every attribute, even if it is "unclear".
+
+        Raises:
+            InputError: they lack one, or are no mappings.
+        """
+        try:
+            returned: object = self._function(decode(picture))
+            faces = [*returned] if isinstance(returned, Iterable) else returned
+        except DetectorError:
+            raise
+        except Exception:  # noqa: BLE001  # `read` turns it into the error of this picture
+            return
+        name = f"detector '{self.identity['detector']}'"
+        if not isinstance(faces, list) or not all(isinstance(face, Mapping) for face in faces):
+            expected = "expected each face's groups, as [{'gender': 'Female', 'race': 'Asian'}]"
+            raise InputError(f"{name} returned {fit(repr(returned))}, {expected}")
+        words = dict.fromkeys(str(word) for face in faces for word in face)
+        lacking = [attribute.name for attribute in attributes if attribute.name not in words]
+        if words and lacking:
+            raise InputError(
+                f"{name} returned {' and '.join(words)}, and the checklist asks about {' and '.join(lacking)}"
+                f", too: return that ('{UNCLEAR}' where it cannot be told), or narrow the checklist to what "
+                f"it perceives (only: {{attributes: [{', '.join(words)}]}})"
+            )
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         return tuple(self._detection(picture, attributes) for picture in pictures)

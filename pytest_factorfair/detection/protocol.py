@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -33,7 +34,8 @@ class Detector(Protocol):
 
     ``identity`` contains everything that can change a result (models by content hash, mapping, votes) as JSON
     values, and is part of every report. Models are loaded only once, by the first ``check`` or ``read``. The
-    optional attribute ``at_once`` is how many pictures it takes at a time (default ``AT_ONCE``).
+    optional attribute ``at_once`` is how many pictures it takes at a time (default ``AT_ONCE``). If only a
+    picture shows whether it works, the optional ``first_look(picture, attributes)`` gets a run's first one.
     """
 
     @property
@@ -171,6 +173,26 @@ def read(
             for face in (*detection.faces, *(detection.sides or ())):
                 _check_face(face, groups)
             yield detection
+
+
+def needs_look(detector: Detector) -> bool:
+    """Whether ``check`` cannot show that a detector works: it is the user's own, or asks a model."""
+    return hasattr(detector, "first_look") or not type(detector).__module__.startswith(OURS)
+
+
+def first_look(detector: Detector, picture: bytes, attributes: Sequence[Attribute]) -> None:
+    """Show a detector the first picture of a run, before others are paid for.
+
+    Raises:
+        InputError: the detector fails, or does not perceive all of these attributes.
+    """
+    try:
+        if (look := getattr(detector, "first_look", None)) is not None:
+            look(picture, attributes)
+        else:
+            deque(read(detector, [picture], attributes), maxlen=0)
+    except DetectorError as error:
+        raise InputError(str(error)) from error
 
 
 def _check_face(face: Face, groups: Mapping[str, tuple[str, ...]]) -> None:

@@ -126,11 +126,13 @@ def build(
     spec = replace(parse(text, defaults), asked=asked)
     if factory := custom.get(text) or custom.get(spec.kind):
         try:
-            return factory(spec)
+            made: object = factory(spec)
         except InputError:
             raise
         except Exception as error:  # a user's factory may raise anything
             raise spec.wrong(f"its factory raised {type(error).__name__}: {error}") from error
+        coerced: Detector = import_module(f"{__package__}.custom").coerce(made, spec)
+        return coerced
     is_id = "/" in spec.kind or "base_url" in spec.options
     if is_id or spec.kind in _KINDS:
         module = import_module(f"pytest_factorfair.detection.{'vision' if is_id else _KINDS[spec.kind]}")

@@ -110,6 +110,10 @@ class VisionDetector:
                     f"attribute '{attribute.name}': two of its groups are one word: {texts}"
                 )
 
+    def first_look(self, picture: bytes, attributes: Sequence[Attribute]) -> None:  # noqa: ARG002
+        """Check that the model sees pictures; see ``read``."""
+        self._check_sight()
+
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         """Ask the model about each picture.
 

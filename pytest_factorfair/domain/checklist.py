@@ -81,6 +81,11 @@ class Checklist:
         return next(attribute for attribute in self.attributes if attribute.name == name)
 
     @property
+    def uncrossed(self) -> tuple[Attribute, ...]:
+        """The attributes that a detector perceives in a face; crossed ones combine them."""
+        return tuple(attribute for attribute in self.attributes if not attribute.crossed)
+
+    @property
     def leading(self) -> str | None:
         """The main attribute of the checklist's questions, the first one; None if it has no attribute."""
         return next((attribute.name for attribute in self.attributes), None)

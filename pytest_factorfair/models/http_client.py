@@ -34,10 +34,17 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def proxy(url: str) -> str | None:
-    """The proxy that the environment sets for a URL; None without one."""
+    """The proxy that the environment sets for a URL, as httpx reads it; None without one.
+
+    urllib has ALL_PROXY among its proxies, but uses none for it; NO_PROXY may name a host with its port.
+    """
     parts, proxies = urlsplit(url), getproxies()
-    host, address = parts.hostname or "", proxies.get(parts.scheme)
-    if not address or proxy_bypass(host) or _is_excluded(host, proxies.get("no", "")):
+    host, address = parts.hostname or "", proxies.get(parts.scheme) or proxies.get("all")
+    if (
+        not address
+        or any(map(proxy_bypass, (host, parts.netloc)))
+        or _is_excluded(host, proxies.get("no", ""))
+    ):
         return None
     return address if "://" in address else f"http://{address}"
 
@@ -45,6 +52,15 @@ def proxy(url: str) -> str | None:
 def through(address: str | None) -> str:
     """A clause for messages that names a proxy; "" without one."""
     return f" through the proxy {shown_url(address)}" if address else ""
+
+
+def _is_http(address: str) -> bool:
+    """Whether an address is that of an HTTP proxy: aiohttp would take one of SOCKS for it."""
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _is_excluded(host: str, no_proxy: str) -> bool:
@@ -60,10 +76,17 @@ def check_host(spec: str, url: str) -> None:
     """Check that the host of a model's service can be resolved, unless a proxy resolves it.
 
     Raises:
-        InputError: it cannot be resolved.
+        InputError: it cannot be resolved, or the proxy is none for HTTP.
     """
     host = urlsplit(url).hostname
-    if host is None or proxy(url) or getproxies().get("all"):
+    if host is None:
+        return
+    if (address := proxy(url)) is not None:
+        if not _is_http(address):
+            raise InputError(
+                f"model '{spec}': the environment's proxy {shown_url(address)} is not http://HOST:PORT: set "
+                f"{urlsplit(url).scheme.upper()}_PROXY to such a one, or name '{host}' in NO_PROXY"
+            )
         return
     try:
         socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)

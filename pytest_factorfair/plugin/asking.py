@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_factorfair.domain import UNLOGGED, Answers, Usage
-from pytest_factorfair.errors import TO_DO, BudgetError, InputError, PendingError
+from pytest_factorfair.errors import TO_DO, BudgetError, InputError, PendingError, attributed
 from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, RECORD, USAGE
+from pytest_factorfair.runs.extensions import READ_ANSWER, Hook
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
-    from pytest_factorfair.domain import Case, Query, Response
+    from pytest_factorfair.domain import Case, Query, Reading, Response
     from pytest_factorfair.runs.answering import ReadAnswer
     from pytest_factorfair.runs.run import Assignment
 
@@ -67,7 +71,7 @@ class Asker:
             item.session.shouldstop = problem = str(error).partition(TO_DO)[0]
             pytest.skip(problem)
         except InputError as error:
-            pytest.fail(str(error), pytrace=False)
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         if all(answer.reason == UNLOGGED for answer in record.answers):
             item.stash[RECORD] = record
             pytest.skip(UNLOGGED)
@@ -83,11 +87,39 @@ class Asker:
         )
 
 
-def reader(config: pytest.Config) -> ReadAnswer:
-    """The implementations of the hook ``pytest_factorfair_read_answer`` in conftest.py files."""
-    hook = config.hook.pytest_factorfair_read_answer
+def hooks(config: pytest.Config, name: str, arguments: Mapping[str, object]) -> list[Hook]:
+    """The implementations of a hook, in the order in which pytest calls them.
 
-    def read(response: Response, query: Query) -> object:
-        return hook(response=response, query=query)
+    They are called one by one: pytest itself drops a None, and does not say whose result is wrong.
+    """
+    return [
+        Hook(
+            f"{_plugin(config, implementation.plugin_name)}: {name}",
+            partial(implementation.function, *(arguments[argument] for argument in implementation.argnames)),
+        )
+        for implementation in reversed(getattr(config.hook, name).get_hookimpls())
+    ]
+
+
+def _plugin(config: pytest.Config, name: str) -> str:
+    """A plugin in messages: the path of a conftest.py, or its name."""
+    path = Path(name)
+    if not path.is_absolute():
+        return f"plugin '{name}'"
+    return str(path.relative_to(config.rootpath) if path.is_relative_to(config.rootpath) else path)
+
+
+def reader(config: pytest.Config) -> ReadAnswer:
+    """What the hooks ``pytest_factorfair_read_answer`` read in a reply: the first result that is not None."""
+
+    def read(response: Response, query: Query) -> Reading | None:
+        from pytest_factorfair.runs.answering import checked  # not before something is asked
+
+        for hook in hooks(config, READ_ANSWER, {"response": response, "query": query}):
+            with attributed(hook.where):
+                returned = hook.call()
+            if (reading := checked(returned, query, hook.where)) is not None:
+                return reading
+        return None
 
     return read

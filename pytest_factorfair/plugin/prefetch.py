@@ -55,11 +55,13 @@ class StoreWarmup:
     """Registered in the controlling process: with all answers in the store, items and workers only read.
 
     It asks the selected cases before the first item, with workers after the collection of the first worker.
+    Unless it ``warms``, it asks for one picture at most, which shows whether the detector works.
     """
 
-    def __init__(self, execution: Execution, meter: Meter) -> None:
+    def __init__(self, execution: Execution, meter: Meter, *, warms: bool) -> None:
         self._execution = execution
         self._meter = meter
+        self._warms = warms
         self._done: set[CaseKey] = set()
 
     @pytest.hookimpl(tryfirst=True)
@@ -76,7 +78,7 @@ class StoreWarmup:
         """
         failure = self.ask(selected)
         reuse = self._execution.run.settings.reuse
-        if failure is not None and self._execution.workers_reuse != reuse:
+        if failure is not None and self._warms and self._execution.workers_reuse != reuse:
             raise pytest.Session.Interrupted(str(failure).partition(TO_DO)[0])
 
     def ask(self, selected: Iterable[Assignment]) -> FactorfairError | None:
@@ -86,12 +88,15 @@ class StoreWarmup:
 
         Raises:
             PendingError: answers are in batches that are not done.
-            InputError: the service has no batches, or the replies in a folder are wrong.
+            InputError: the service has no batches, the replies in a folder are wrong, or the detector cannot
+                be used.
         """
         assignments = [assignment for assignment in selected if assignment.key not in self._done]
         self._done |= {assignment.key for assignment in assignments}
         try:
-            deque(self._execution.ask_cases(assignments, self._meter), maxlen=0)
+            self._execution.try_detector(assignments, self._meter)
+            if self._warms:
+                deque(self._execution.ask_cases(assignments, self._meter), maxlen=0)
         except (BudgetError, FatalModelError, StoreError) as error:
             return error
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +15,7 @@ from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.domain import Usage
 from pytest_factorfair.errors import TO_DO, DetectorError, FatalModelError, InputError, StoreError
-from pytest_factorfair.plugin.asking import reader
+from pytest_factorfair.plugin.asking import hooks, reader
 from pytest_factorfair.plugin.collection import dry
 from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD, USAGE, ItemResult, attach
 from pytest_factorfair.plugin.prefetch import Prefetch, StoreWarmup
@@ -43,7 +43,8 @@ def start(config: pytest.Config) -> None:
     try:
         workerinput: Mapping[str, Any] | None = getattr(config, "workerinput", None)
         _load_extensions(config)
-        benchmarks.register(_added_benchmarks(config), compare_metrics=workerinput is None)
+        added = extensions.benchmarks(hooks(config, extensions.BENCHMARKS, {"config": config}))
+        benchmarks.register(added, compare_metrics=workerinput is None)
         if workerinput is None:
             working_folder = config.invocation_params.dir
             typed = {
@@ -98,8 +99,10 @@ def _run(
     checklists: tuple[Checklist, ...] | None = None,
 ) -> Run:
     """The run with the models and detectors of the user's hooks, and the checklists' words as markers."""
-    models = _merged("pytest_factorfair_models", config.hook.pytest_factorfair_models(config=config))
-    detectors = _merged("pytest_factorfair_detectors", config.hook.pytest_factorfair_detectors(config=config))
+    models, detectors = (
+        extensions.factories(hooks(config, name, {"config": config}))
+        for name in (extensions.MODELS, extensions.DETECTORS)
+    )
     run = compose(resolved, models, detectors, checklists=checklists, announce=_say)
     for marker in dict.fromkeys(mark for assignment in run.assignments for mark in assignment.case.marks):
         if marker in RESERVED:
@@ -113,23 +116,6 @@ def _run(
 def _say(line: str) -> None:
     """Write a line while pytest has no terminal of its own yet."""
     sys.stderr.write(f"factorfair: {line}\n")
-
-
-def _added_benchmarks(config: pytest.Config) -> Iterator[Any]:
-    """The benchmarks of the user's hooks."""
-    for added in config.hook.pytest_factorfair_benchmarks(config=config):
-        if not isinstance(added, Iterable):
-            raise InputError(f"pytest_factorfair_benchmarks: expected a list, got {added!r}")
-        yield from added
-
-
-def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
-    merged: dict[str, Any] = {}
-    for factories in results:
-        if not isinstance(factories, Mapping):
-            raise InputError(f"{hook}: expected a mapping of names, got {factories!r}")
-        merged |= factories
-    return merged
 
 
 def _control(config: pytest.Config, execution: Execution, workers: int) -> None:
@@ -154,7 +140,7 @@ def _control(config: pytest.Config, execution: Execution, workers: int) -> None:
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")
     warms = resolved.warm or (not dry(config) and execution.needs_batches)
-    warm = StoreWarmup(execution, progress) if warms else None
+    warm = StoreWarmup(execution, progress, warms=warms) if warms or execution.tries_detector else None
     if warm is not None:
         config.pluginmanager.register(warm, "factorfair-warm")
     if workers:

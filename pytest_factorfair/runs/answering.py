@@ -25,6 +25,7 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.engine import Unusable
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.reading.outcomes import QUOTED
+from pytest_factorfair.redaction import fit
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 LONGEST_NAME = 100
 """Characters of the name of a model in a reply."""
 
-ReadAnswer: TypeAlias = "Callable[[Response, Query], object]"
-"""The user's reader: returns a ``Reading``, or None to use ours."""
+ReadAnswer: TypeAlias = "Callable[[Response, Query], Reading | None]"
+"""The user's reader, whose result is ``checked``; None to use ours."""
 
 
 FACTS = "objective"
@@ -170,13 +171,16 @@ class AnswerReader:
         case = query.case
         if case is None or case.checklist not in self._checklists:
             return "usable"
-        answer = self._first_answer(query, self._checklists[case.checklist].language, response)
+        text = defused(excerpt(response.text, QUOTED))
+        shown = ", ".join([f'"{text}"' if text else "no text", *response.notes])
+        try:
+            answer = self._first_answer(query, self._checklists[case.checklist].language, response)
+        except InputError as error:  # a reader that is wrong about one reply is wrong about all
+            return Unusable(str(error), shown, "mend the function that reads replies")
         if answer is None or answer.outcome == "answered":
             return "usable"
         if answer.outcome == "refused" and case.part != FACTS:
             return "declined"
-        text = defused(excerpt(response.text, QUOTED))
-        shown = ", ".join([f'"{text}"' if text else "no text", *response.notes])
         remedy = reading.remedy(answer.reason, self._run.other_modes(model), pictured=False)
         return Unusable(answer.reason, shown, remedy)
 
@@ -186,30 +190,34 @@ class AnswerReader:
         if self._run.modality == "image":
             shown = response.finish == "stop" and (response.image is not None or bool(response.image_file))
             return None if shown else reading.pictured(exchange, None, ())[0]
-        answer = reading.answer(exchange, answers=self._run.settings.answers, language=language)
-        if answer.outcome == "answered":
-            return answer
         try:
             own = own_reading(exchange, self._read_answer)
+        except InputError:
+            raise
         except BaseException:  # noqa: BLE001  # whatever it is, the main thread meets it when it reads the case
             return None
-        return answer if own is None else reading.answer(exchange, reading=own)
+        return reading.answer(exchange, reading=own, answers=self._run.settings.answers, language=language)
 
 
 def own_reading(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:
-    """The user's reading of a reply, checked, because the reader may return anything.
-
-    None to use ours, as for a question without options: its answer is the wording.
-    """
+    """The user's reading of a reply; None to use ours, as for a question without options."""
     if read is None or exchange.response is None or not exchange.query.options:
         return None
-    user_reading = read(exchange.response, exchange.query)
+    return read(exchange.response, exchange.query)
+
+
+def checked(user_reading: object, query: Query, where: str) -> Reading | None:
+    """The reading of a reply to this query that a user's reader returned; ``where`` names the reader.
+
+    Raises:
+        InputError: it is something else than a reading or None.
+    """
     if user_reading is None:
         return None
     wrong: tuple[str, object] = "a Reading or None", user_reading
     if isinstance(user_reading, Reading) and user_reading.outcome in OUTCOMES:
         parts: tuple[object, ...] = user_reading.letter, user_reading.reason
-        letters = [option.letter for option in exchange.query.options]
+        letters = [option.letter for option in query.options]
         named = ", ".join(letters)
         typed = isinstance(parts[0], str | None) and isinstance(parts[1], str)
         if typed and user_reading.outcome == "answered" and user_reading.letter not in letters:
@@ -226,4 +234,4 @@ def own_reading(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:
             wrong = f"probabilities of {named}, not all of them 0", user_reading.probabilities
         elif typed:
             return user_reading
-    raise InputError(f"pytest_factorfair_read_answer: expected {wrong[0]}, got {wrong[1]!r}")
+    raise InputError(f"{where}: expected {wrong[0]}, got {fit(repr(wrong[1]))}")

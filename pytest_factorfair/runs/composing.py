@@ -240,8 +240,7 @@ class Builder:
                 spec, custom=self._detectors, defaults=self._published.detector, asked=self._asking
             )
             for checklist in self._checklists:
-                simple = [attribute for attribute in checklist.attributes if not attribute.crossed]
-                detection.check(built, simple)
+                detection.check(built, checklist.uncrossed)
         except InputError as error:  # no weights, no such package
             from pytest_factorfair.runs.stored import stored_detector
 

@@ -88,6 +88,7 @@ class Driver:
     def ask(self) -> None:
         """Ask all cases of the run in this process, and add their records."""
         execution, run = self.execution, self.execution.run
+        execution.try_detector(run.to_ask, self._meter)
         for assignment, exchanges in execution.ask_cases(run.to_ask, self._meter):
             self.spend(execution.account.unaccounted(exchanges))
             self.add(execution.record(assignment, exchanges))

@@ -180,6 +180,38 @@ class Execution:
         self.fetch_batches(queries, meter)
         yield from self.submissions.ask(assignments, meter.tick)
 
+    @property
+    def tries_detector(self) -> bool:
+        """Whether the detector must see a picture before others are paid for: only that shows if it works."""
+        if self.run.detector is None or self.run.settings.reuse == "only":
+            return False
+        from pytest_factorfair import detection
+
+        return detection.needs_look(self.run.detector)
+
+    def try_detector(self, assignments: Sequence[Assignment], meter: Meter) -> None:
+        """Ask for one picture before all others if ``tries_detector``, and show it to the detector.
+
+        Raises:
+            InputError: the detector cannot be used.
+            BudgetError, FatalModelError, StoreError: as of ``ask``.
+        """
+        run, detector = self.run, self.run.detector
+        if detector is None or not self.tries_detector:
+            return
+        from pytest_factorfair import detection
+
+        for assignment in assignments:
+            queries = run.queries(assignment)
+            if run.settings.reuse == "all" and self.has([(assignment.model, queries)]):
+                continue
+            ((exchange,),) = self.ask([(assignment.model, queries[:1])], meter)
+            if exchange.response is not None and exchange.response.image_file:
+                picture = self.store.pictures.read(exchange.response.image_file)
+                for checklist in run.checklists:
+                    detection.first_look(detector, picture, checklist.uncrossed)
+            return
+
     def has(self, queries: Iterable[tuple[str, Sequence[Query]]]) -> bool:
         """Whether the answers of these models, by spec, to these queries are stored.
 

@@ -12,11 +12,17 @@ its hooks are called with None for ``config``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from importlib.metadata import entry_points
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.benchmarks import check_kind
+from pytest_factorfair.errors import InputError, attributed
+from pytest_factorfair.redaction import fit
+
+if TYPE_CHECKING:
+    from pytest_factorfair.benchmarks import AnyBenchmark
 
 GROUP = "pytest_factorfair"
 """The group of entry points."""
@@ -24,6 +30,7 @@ GROUP = "pytest_factorfair"
 BENCHMARKS = "pytest_factorfair_benchmarks"
 MODELS = "pytest_factorfair_models"
 DETECTORS = "pytest_factorfair_detectors"
+READ_ANSWER = "pytest_factorfair_read_answer"
 
 
 class Extension(NamedTuple):
@@ -32,6 +39,13 @@ class Extension(NamedTuple):
     name: str
     hooks: object
     where: str
+
+
+class Hook(NamedTuple):
+    """A hook as one of its implementations: messages say ``where`` that is."""
+
+    where: str
+    call: Callable[[], object]
 
 
 def installed(*, blocked: Callable[[str], bool] = lambda _name: False) -> Iterator[Extension]:
@@ -52,38 +66,51 @@ def installed(*, blocked: Callable[[str], bool] = lambda _name: False) -> Iterat
         yield Extension(entry_point.name, hooks, where)
 
 
-def benchmarks(extensions: Iterable[Extension]) -> list[Any]:
-    """The benchmarks that extensions add.
+def hooks(extensions: Iterable[Extension], name: str) -> Iterator[Hook]:
+    """The extensions' hooks of this name, which get None for each argument, such as pytest's config."""
+    for extension in extensions:
+        if (function := getattr(extension.hooks, name, None)) is not None:
+            arguments = dict.fromkeys(signature(function).parameters)
+            yield Hook(f"{extension.where}: {name}(config=None)", partial(function, **arguments))
+
+
+def benchmarks(implementations: Iterable[Hook]) -> list[AnyBenchmark]:
+    """The benchmarks that hooks add.
 
     Raises:
-        InputError: a hook needs pytest's configuration, or returns something else.
+        InputError: a hook raises an exception, or returns something else.
     """
-    added = (_result(extension, BENCHMARKS, Iterable, "a list") for extension in extensions)
-    return [benchmark for result in added for benchmark in result or ()]
+    added: list[AnyBenchmark] = []
+    for hook in implementations:
+        with attributed(hook.where):
+            result = hook.call()
+            is_list = isinstance(result, Iterable) and not isinstance(result, str | bytes | Mapping)
+            items = [*cast("Iterable[AnyBenchmark]", result)] if is_list else None
+        if items is None:
+            raise _wrong(hook, "a list of benchmarks", result)
+        for item in items:
+            check_kind(item, hook.where)
+        added += items
+    return added
 
 
-def factories(extensions: Iterable[Extension], hook: str) -> dict[str, Any]:
-    """The models or detectors that extensions add, by name; later extensions take precedence.
+def factories(implementations: Iterable[Hook]) -> dict[str, Any]:
+    """The models or detectors that hooks add, by name; later hooks take precedence.
 
     Raises:
-        InputError: a hook needs pytest's configuration, or returns something else.
+        InputError: a hook raises an exception, or returns something else.
     """
     merged: dict[str, Any] = {}
-    for extension in extensions:
-        merged |= _result(extension, hook, Mapping, "a mapping of names") or {}
+    for hook in implementations:
+        with attributed(hook.where):
+            result = hook.call()
+        if not isinstance(result, Mapping) or not all(
+            isinstance(name, str) and callable(factory) for name, factory in result.items()
+        ):
+            raise _wrong(hook, "a mapping from names to functions", result)
+        merged |= result
     return merged
 
 
-def _result(extension: Extension, name: str, kind: type, expected: str) -> Any:
-    """The result of an extension's hook; None without one."""
-    hook = getattr(extension.hooks, name, None)
-    if hook is None:
-        return None
-    try:
-        result: object = hook(**dict.fromkeys(signature(hook).parameters))
-    except Exception as error:  # a user's hook may raise anything
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(f"{extension.where}: {name}(config=None) raised {reason}") from error
-    if not isinstance(result, kind):
-        raise InputError(f"{extension.where}: {name}: expected {expected}, got {result!r}")
-    return result
+def _wrong(hook: Hook, expected: str, result: object) -> InputError:
+    return InputError(f"{hook.where}: expected {expected}, got {fit(repr(result))}")

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,9 +32,8 @@ from pytest_factorfair.runs.progress import Meter, Progress
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks import AnyBenchmark
     from pytest_factorfair.detection import Factory as DetectorFactory
-    from pytest_factorfair.domain import Record, Summary
+    from pytest_factorfair.domain import Query, Reading, Record, Response, Summary
     from pytest_factorfair.models import Factory as ModelFactory
-    from pytest_factorfair.runs.answering import ReadAnswer
 
 SHOWN_EVERY = 1.0
 """Seconds between two calls of the user's ``progress``."""
@@ -47,7 +47,7 @@ def run(
     *,
     detector: object = None,
     benchmarks: Iterable[AnyBenchmark] | None = None,
-    read_answer: ReadAnswer | None = None,
+    read_answer: Callable[[Response, Query], object] | None = None,
     progress: Callable[[Progress], object] | bool | None = None,
     root: str | os.PathLike[str] = ".",
     **settings: object,
@@ -100,7 +100,7 @@ def run(
         typed["detector"] = OptionValue(detectors[0][0], "run(detector=...)", working_folder)
     try:
         installed = tuple(extensions.installed())
-        register(extensions.benchmarks(installed), nested=True)
+        register(extensions.benchmarks(extensions.hooks(installed, extensions.BENCHMARKS)), nested=True)
         if benchmarks is not None:
             register(benchmarks, nested=True)
         resolved = resolve(typed, os.environ, root=project, here=working_folder)
@@ -108,16 +108,26 @@ def run(
             raise InputError(f"{resolved.where('plan')}: run() asks the model; plan with pytest")
         composed = compose(
             resolved,
-            extensions.factories(installed, extensions.MODELS)
+            extensions.factories(extensions.hooks(installed, extensions.MODELS))
             | {name: _model_factory(model) for name, model in models if model is not None},
-            extensions.factories(installed, extensions.DETECTORS)
+            extensions.factories(extensions.hooks(installed, extensions.DETECTORS))
             | {name: _detector_factory(detector) for name, detector in detectors if detector is not None},
         )
-        with closing(Execution(composed, read=read_answer)) as execution, execution.cancellable():
+        read = None if read_answer is None else partial(_read, read_answer)
+        with closing(Execution(composed, read=read)) as execution, execution.cancellable():
             return Report(_concluded(execution, show), Path(resolved.report))
     except FactorfairError as error:
         error.args = (_in_python(redacted(str(error))),)
         raise
+
+
+def _read(
+    read_answer: Callable[[Response, Query], object], response: Response, query: Query
+) -> Reading | None:
+    """The reading of the user's function, checked."""
+    from pytest_factorfair.runs.answering import checked
+
+    return checked(read_answer(response, query), query, "run(read_answer=...)")
 
 
 def _shown(*, progress: Callable[[Progress], object] | bool | None) -> Callable[[Progress], object] | None:

@@ -1,4 +1,7 @@
-"""A detector reads each picture once over all runs, counted by a detector that records its reads."""
+"""A detector reads each picture once over all runs, counted by a detector that records its reads.
+
+The first picture is read once more, before others are made.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ import pytest
 from tests.project import FEW_PORTRAITS, Project, comparable, program
 
 DETECTOR = program("counting_detector")
+
+
+FIRST_LOOK = 1
 
 
 def read(project: Project) -> int:
@@ -35,7 +41,11 @@ def test_a_picture_is_read_once(project: Project) -> None:
     assert run(project, "-n0").ret == 0
     earlier = comparable(project.report())
     # A picture that several cases share is read for each of them: they may ask for other attributes.
-    assert pictures(project) <= read(project) <= sum(len(case["answers"]) for case in earlier["cases"])
+    assert (
+        pictures(project)
+        <= read(project) - FIRST_LOOK
+        <= sum(len(case["answers"]) for case in earlier["cases"])
+    )
     for arguments in (("-n0", "--factorfair-reuse=only"), ("-n2",)):
         assert run(project, *arguments).ret == 0
         assert read(project) == 0
@@ -45,7 +55,7 @@ def test_a_picture_is_read_once(project: Project) -> None:
 def test_an_edited_detector_reads_again(project: Project) -> None:
     path = project.write("counting.py", DETECTOR)
     run(project, "-n0")
-    before = read(project)
+    before = read(project) - FIRST_LOOK
     path.write_text(DETECTOR + "\n# edited\n")
     for expected in (before, 0):
         assert run(project, "-n0", "--factorfair-reuse=only").ret == 0

@@ -94,12 +94,15 @@ def test_a_wrong_marker_is_an_error(project: Project, marker: str, problem: str)
 WRONG_READINGS = """
 from pytest_factorfair.domain import Reading
 
-readings = iter(
-    [Reading("answered", "Z"), Reading("answered", "A", probabilities={"A": 0.5}), "A", Reading("maybe")]
-)
+readings = {
+    "gender-highest": Reading("answered", "Z"),
+    "gender-lowest": Reading("answered", "A", probabilities={"A": 0.5}),
+    "race-highest": "A",
+    "race-lowest": Reading("maybe"),
+}
 
 def pytest_factorfair_read_answer(response, query):
-    return next(readings)
+    return readings[query.case.id.removeprefix("objective-tea_rate-")]
 """
 
 
@@ -114,13 +117,33 @@ def test_a_wrong_reading_fails_its_case_in_one_line(project: Project) -> None:
         "a Reading or None, got Reading(outcome='maybe', letter=None, reason='', probabilities={})",
     )
     result.stdout.fnmatch_lines(
-        [f"pytest_factorfair_read_answer: expected {problem}" for problem in problems]
+        [f"conftest.py: pytest_factorfair_read_answer: expected {problem}" for problem in problems],
     )
-    assert "INTERNALERROR" not in result.stdout.str()
+    output = result.stdout.str()
+    assert "INTERNALERROR" not in output
+    assert "exception" not in output
 
+
+def test_a_hook_that_reads_nothing_rightly_ends_the_run_early(project: Project) -> None:
+    """Of 384 planned answers, no more are asked than the first replies: 32, and the calls in flight."""
+    project.write("conftest.py", "def pytest_factorfair_read_answer(response):\n    return 'A'\n")
+    result = project.run("-p", "no:xdist", "--factorfair-max-connections=4", "--factorfair-gate=none")
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["Not judged: *none of its first 32 replies can be used*"])
+    assert 32 <= project.report()["usage"]["calls"] <= 36
+
+
+MODELS = "conftest.py: pytest_factorfair_models:"
 
 WRONG: dict[str, tuple[str, int, str]] = {
-    "models": ("def pytest_factorfair_models():\n    return ['x']\n", 4, "*pytest_factorfair_models: expected a mapping*"),
+    "a list of models": ("def pytest_factorfair_models():\n    return ['x']\n", 4, f"*{MODELS} expected a mapping from names to functions, got [[]'x'[]]"),
+    "no models": ("def pytest_factorfair_models():\n    pass\n", 4, f"*{MODELS} expected a mapping from names to functions, got None"),
+    "a model, not its factory": ("def pytest_factorfair_models():\n    return {'house': 'A'}\n", 4, f"*{MODELS} expected a mapping from names to functions, got {{'house': 'A'}}"),
+    "models that raise": ("def pytest_factorfair_models():\n    return {}['house']\n", 4, f"*{MODELS} *conftest.py, line 2, raised KeyError: 'house'"),
+    "a wrapper": ("import pytest\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_factorfair_models():\n    return (yield)\n", 4, f"*{MODELS} expected a mapping from names to functions, got <generator object *"),
+    "no detectors": ("def pytest_factorfair_detectors():\n    pass\n", 4, "*: conftest.py: pytest_factorfair_detectors: expected a mapping from names to functions, got None"),
+    "no benchmarks": ("def pytest_factorfair_benchmarks():\n    pass\n", 4, "*: conftest.py: pytest_factorfair_benchmarks: expected a list of benchmarks, got None"),
+    "a name of a benchmark": ("def pytest_factorfair_benchmarks():\n    return 'greetings'\n", 4, "*pytest_factorfair_benchmarks: expected a list of benchmarks, got 'greetings'"),
     "factory": ("def pytest_factorfair_models():\n    return {'sim': lambda spec: 1 / 0}\n", 4, "*its factory raised ZeroDivisionError: division by zero*"),
     "model": ("import pytest\n\n@pytest.fixture\ndef factorfair_model():\n    return None\n", 1, "factorfair_model: *None*"),
 }  # fmt: skip

@@ -142,11 +142,9 @@ def test_a_folder_of_few_pictures_and_a_detector_of_one_attribute(project: Proje
     size = "*need more answers: --factorfair-samples=images=72, and a folder that has as many"
     result.stderr.fnmatch_lines(f"{size}; --factorfair-gate=none only reports")
     result = run("--factorfair-checklist=fact_or_fair_t2i", "--factorfair-gate=none", "-k", "homeownership")
-    result.assert_outcomes(failed=4, deselected=72)
-    result.stdout.fnmatch_lines([
-        "*the detector returned 'gender' and is asked about race*",
-        "Try: *narrow a checklist to those that it knows (only: {attributes: [[]gender[]]})",
-    ])  # fmt: skip
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    narrow = "narrow the checklist to what it perceives (only: {attributes: [[]gender[]]})"
+    result.stderr.fnmatch_lines([f"*returned gender, and the checklist asks about race, too: *or {narrow}"])
     run("--factorfair-checklist=narrow.yaml", "--factorfair-gate=none").assert_outcomes(passed=60)
     assert {score["attribute"] for score in project.report()["scores"]} == {"gender"}
     plan = run(
@@ -154,3 +152,36 @@ def test_a_folder_of_few_pictures_and_a_detector_of_one_attribute(project: Proje
         "--factorfair-plan", "--factorfair-model-arg=price=1",
     )  # fmt: skip
     plan.stdout.fnmatch_lines(["cost: about $0.00"])  # the price is of pictures that are made, these exist
+
+
+OWN_DETECTORS = {
+    "lacks race": ("def own(pixels): return [{'gender': 'Male'}]", "*returned gender, and the checklist asks about race*"),
+    "no faces": ("def own(pixels): return ['Male']", "*python:seen:own' returned [[]'Male'[]], expected each face's groups, as *"),
+    "no tuple": ("class own:\n    identity = {}\n    def check(self, attributes): pass\n    def read(self, pictures, attributes): return None\n", "*the detector fails: TypeError: *NoneType*"),
+    "no detection": ("class own:\n    identity = {}\n    def check(self, attributes): pass\n    def read(self, pictures, attributes): return ['Male']\n", "*the detector returned str, expected a Detection*"),
+}  # fmt: skip
+
+
+@needs("images")
+@pytest.mark.parametrize(
+    ("case", "workers"), [*((case, "-n0") for case in OWN_DETECTORS), ("lacks race", "-n2")]
+)
+def test_an_own_detector_is_refused_after_one_picture(
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, case: str, workers: str
+) -> None:
+    """And that one is stored: the run with another detector asks only for the others."""
+    code, message = OWN_DETECTORS[case]
+    project.write("seen.py", code)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    arguments = [
+        "-p", "no:cacheprovider", workers, "-k", "crime_rate", "--factorfair-model=openai/gpt-image-1",
+        f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-checklist=fact_or_fair_t2i",
+        f"--factorfair-samples=images={EACH}",
+    ]  # fmt: skip
+    for _ in range(2):
+        result = project.run_pytest(*arguments, "--factorfair-detector=python:seen:own")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"ERROR: {message}"])
+        assert stub.stats()["requests"] == 1
+    project.run_pytest(*arguments, "--factorfair-detector=sim").assert_outcomes(failed=CASES)
+    assert stub.stats()["requests"] == CASES * EACH

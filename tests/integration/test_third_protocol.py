@@ -139,8 +139,8 @@ def test_shards_ask_and_the_whole_run_judges(hello: Project) -> None:
         ("return [GreetingsBenchmark(), GreetingsBenchmark()]", "benchmark 'greetings': there is one of this name; choose another"),
         ("GreetingsBenchmark.metrics = {'s_e': TALLNESS}\n    return [GreetingsBenchmark()]",
          "benchmark 'greetings': metric 's_e' is one of 'fact_or_fair'; choose another name"),
-        ("return 7", "pytest_factorfair_benchmarks: expected a list, got 7"),
-        ("return [7]", "7 is not a benchmark: derive its class from Benchmark"),
+        ("return 7", "conftest.py: pytest_factorfair_benchmarks: expected a list of benchmarks, got 7"),
+        ("return [7]", "conftest.py: pytest_factorfair_benchmarks: 7 is not a benchmark: derive its class from Benchmark"),
     ],
 )  # fmt: skip
 def test_a_wrong_benchmark_is_one_line(
@@ -477,7 +477,7 @@ def pytest_factorfair_models():
     return {"house": lambda spec: coerce(getattr(people, spec.target), spec.text, modality=spec.modality)}
 
 def pytest_factorfair_detectors():
-    return {"inhouse": None}
+    return {"inhouse": print}
 """
 
 GREET = ("--factorfair-model=house:snob", "--factorfair-checklist=hello.yaml", "--factorfair-samples=25")

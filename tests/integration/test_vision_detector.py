@@ -111,8 +111,8 @@ CANNOT_SEE: dict[str, tuple[Callable[[dict[str, Any]], Reply | None], str]] = {
 def test_a_model_that_cannot_see_ends_the_run(project: Project, eyes: Eyes, detector: str, case: str) -> None:
     eyes.before, message = CANNOT_SEE[case]
     result = run(project, *FEW, f"--factorfair-detector={detector}")
-    assert result.ret != 0
-    result.stdout.fnmatch_lines([f"*detector '{NAME}[?]*{message.replace('[', '[[]')}*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*detector '{NAME}[?]*{message.replace('[', '[[]')}*"])
     assert len(eyes.requests) == 1
 
 

@@ -560,10 +560,11 @@ def test_temperature_out_of_range_is_rejected(stub: StubServer, make_model: Make
     assert stub.stats()["requests"] == 1
 
 
+@pytest.mark.parametrize("variable", ["http_proxy", "ALL_PROXY"])
 def test_proxy_of_the_environment(
-    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{stub.port}")
+    monkeypatch.setenv(variable, f"http://127.0.0.1:{stub.port}")
     assert ask(make_model(base_url="http://model.invalid/v1"))[0].text == ASIAN
     assert stub.stats()["headers"]["Host"] == "model.invalid"
 

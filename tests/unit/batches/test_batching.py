@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair.batches.batching import Batching, Plan
+from pytest_factorfair.batches.batching import PILOT, Batching, Plan
 from pytest_factorfair.batches.protocol import BatchLine, BatchReply, BatchState, BatchStatus
 from pytest_factorfair.domain import Ceilings, Query, Request, Response
 from pytest_factorfair.engine import Engine, LocalLimits, Retry
@@ -491,17 +491,30 @@ def test_a_line_is_a_call(ground: Ground) -> None:
     assert sum(ground.service.completions.values()) == 197
 
 
-def test_a_limit_on_cost_sends_one_batch_that_fits(ground: Ground) -> None:
-    """A line holds $10, and then costs $2: what that frees would go into ever smaller batches."""
-    ceilings = Ceilings(cost=1500.0)
+def test_a_limit_on_cost_sends_what_fits_and_the_rest_as_it_is_collected(ground: Ground) -> None:
+    """A line holds $10, and then costs $2: 150 lines hold $1,500, and free $1,200, which 120 lines hold."""
+    texts = ground.run(ceilings=Ceilings(cost=1500.0))
+    assert ground.service.sizes == [150, 120]
+    assert ground.by_batch(texts) == 270  # the rest is too little for another batch
+    assert ground.used.usage.cost == 270 * COST
+
+
+def test_a_limit_on_cost_ends_the_run_once_it_allows_no_further_batch(ground: Ground) -> None:
+    """128 lines hold $1,280, and cost $256; 102 hold the rest, and cost $204; 82 would hold what is left."""
+    ceilings = Ceilings(cost=1280.0)
+    ground.asked = queries(600)
     expected = (
-        r"max-cost \$1,500.00 allows a batch of 150 of 297 questions, which may cost \$10.0000 each; to do: "
+        r"max-cost \$1,280.00 allows a batch of 82 of 367 questions, which may cost \$10.0000 each; to do: "
     )
     with pytest.raises(BudgetError, match=f"^{expected}lower max_tokens, or raise it$"):
         ground.run(ceilings=ceilings)
-    assert (ground.service.sizes, ground.used.usage.cost) == ([150], 150 * COST)
-    assert ground.by_batch(ground.run(ceilings=ceilings)) == 294  # a run of its own, with another pilot
-    assert ground.service.sizes == [150, 144]
+    assert (ground.service.sizes, ground.used.usage.cost) == ([128, 102], 230 * COST)
+    with pytest.raises(BudgetError, match="allows a batch of 82 of 134 questions"):
+        ground.run(ceilings=ceilings)  # a run of its own, with another pilot
+    assert (
+        ground.by_batch(ground.run(ceilings=ceilings)) == 600 - 3 * PILOT - 3
+    )  # the last three are no batch
+    assert set(ground.service.completions.values()) == {1}
 
 
 def test_a_batch_of_an_earlier_run_counts_towards_the_limit_on_cost_before_another_is_sent(

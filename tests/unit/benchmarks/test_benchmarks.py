@@ -111,9 +111,9 @@ class Nameless(Renamed):
     [
         ([GREETINGS, GREETINGS], "benchmark 'greetings': there is one of this name; choose another"),
         ([Shadowing()], "benchmark 'salutes': metric 's_kld' is one of 'fact_or_fair'; choose another name"),
-        ([7], "7 is not a benchmark: derive its class from Benchmark"),
-        ([type(GREETINGS)], "benchmark GreetingsBenchmark: give an object, GreetingsBenchmark()"),
-        ([Nameless()], "benchmark Nameless has no name"),
+        ([7], "benchmarks: 7 is not a benchmark: derive its class from Benchmark"),
+        ([type(GREETINGS)], "benchmarks: benchmark GreetingsBenchmark: give an object, GreetingsBenchmark()"),
+        ([Nameless()], "benchmarks: benchmark Nameless has no name"),
         (7, "benchmarks: expected a list, got 7"),
     ],
 )  # fmt: skip
@@ -122,6 +122,19 @@ def test_existing_names_of_benchmarks_and_metrics_are_refused(added: Sequence[An
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         register(added)
     assert [*benchmarks.benchmarks()] == [*benchmarks.SHIPPED, "greetings"]
+
+
+def test_registering_leaves_the_users_object_alone() -> None:
+    """What a run looks up is another object, with the user's own methods, also those of the object."""
+    mine = Renamed()
+    mine.label = lambda *_: "mine"
+    before = dict(vars(mine))
+    for _ in range(2):
+        register([mine])
+    assert vars(mine) == before
+    registered = benchmarks.benchmarks()["salutes"]
+    assert isinstance(registered, Renamed)
+    assert registered.label("tallness", "", None) == "mine"
 
 
 def test_benchmarks_of_a_user_may_share_a_metric() -> None:
@@ -169,7 +182,7 @@ def test_a_report_is_printed_by_the_benchmarks_of_its_checklists() -> None:
 
 
 def test_scores_of_a_benchmark_that_nobody_added_have_their_names() -> None:
-    assert benchmarks.benchmark_with("tallness") is GREETINGS
+    assert isinstance(benchmarks.benchmark_with("tallness"), type(GREETINGS))
     register([])
     unknown = benchmarks.benchmark_with("tallness")
     assert unknown.label("tallness", "greetings", None) == "tallness"

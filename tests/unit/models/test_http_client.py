@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from pytest_factorfair.models.http_client import HttpClient, proxy
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.http_client import HttpClient, check_host, proxy
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,38 @@ def test_a_proxy_without_a_scheme_and_networks_without_a_proxy(
     monkeypatch.setenv("http_proxy", "proxy.test:3128")
     monkeypatch.setenv("no_proxy", "10.0.0.0/8, fd00::/8,.house.test")
     assert proxy(url) == address
+
+
+@pytest.mark.parametrize(
+    ("variables", "url", "address"),
+    [
+        ({"ALL_PROXY": "http://all.test:1"}, "https://model.test/v1", "http://all.test:1"),
+        ({"all_proxy": "all.test:1"}, "http://model.test:8000/v1", "http://all.test:1"),
+        ({"ALL_PROXY": "http://all.test:1", "https_proxy": "http://s.test:2"}, "https://model.test", "http://s.test:2"),
+        ({"ALL_PROXY": "http://all.test:1", "https_proxy": "http://s.test:2"}, "http://model.test", "http://all.test:1"),
+        ({"ALL_PROXY": "http://all.test:1", "NO_PROXY": "model.test"}, "https://model.test/v1", None),
+        ({"ALL_PROXY": "http://all.test:1", "NO_PROXY": "*"}, "https://model.test/v1", None),
+        ({"ALL_PROXY": "http://all.test:1", "NO_PROXY": "model.test:8000"}, "http://model.test:8000/v1", None),
+        ({"ALL_PROXY": "http://all.test:1", "NO_PROXY": "model.test:8000"}, "http://model.test:9000/v1", "http://all.test:1"),
+        ({"ALL_PROXY": "http://all.test:1", "NO_PROXY": "[::1]:8000"}, "http://[::1]:8000/v1", None),
+    ],
+)  # fmt: skip
+def test_the_proxy_for_all_schemes(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], url: str, address: str | None
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert proxy(url) == address
+
+
+@pytest.mark.parametrize(
+    "address", ["socks5://p.test:1080", "p.test:1:1", "http://", "ftp://p.test", "http://[::1"]
+)
+def test_a_proxy_that_is_none_for_http(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("ALL_PROXY", address)
+    problem = r"^model 'm': the environment's proxy .* is not http://HOST:PORT: set HTTPS_PROXY .* 'model.test' in NO_PROXY$"
+    with pytest.raises(InputError, match=problem):
+        check_host("m", "https://model.test/v1")
 
 
 def test_a_download_may_take_long_if_the_server_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:

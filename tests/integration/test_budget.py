@@ -10,12 +10,14 @@ from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue, parsed
 from pytest_factorfair.domain import Ceilings
+from pytest_factorfair.engine.limits import LocalLimits
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.store import Store
 from pytest_factorfair.store.sharing.limits import SharedLimits
@@ -90,12 +92,18 @@ def test_a_call_repeated_without_a_refused_parameter_counts(project: Project, st
 
 
 def test_a_run_ends_when_its_minutes_are_used_up(project: Project, stub: StubServer) -> None:
-    stub.script(latency=0.3)
-    options = ("--factorfair-max-minutes=0.05", "--factorfair-max-connections=4")
-    result = run(project, stub, *ALONE, *options)
+    """They pass in the moment in which the server receives a call; those under way then are kept."""
+    minutes, calls, clock = 30, 20, LocalLimits.clock
+
+    def later(limits: LocalLimits) -> float:
+        return clock(limits) + 60 * minutes * (stub.stats()["requests"] >= calls)
+
+    options = (f"--factorfair-max-minutes={minutes}", "--factorfair-max-connections=4")
+    with mock.patch.object(LocalLimits, "clock", later):
+        result = run(project, stub, *ALONE, *options)
     assert result.ret == 2
-    result.stdout.fnmatch_lines(["*the budget of 0.05 minutes is used up*"])
-    assert 4 <= stub.stats()["requests"] <= 4 * 10 + 4
+    result.stdout.fnmatch_lines([f"*the budget of {minutes} minutes is used up*"])
+    assert calls <= stub.stats()["requests"] <= calls + 3
     run(project, stub, *ALONE)
     assert stub.stats()["requests"] == ANSWERS
 

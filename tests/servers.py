@@ -27,6 +27,10 @@ class StubServer:
         """Set a new script and reset the statistics; returns those until now."""
         return dict(json.loads(self._call("PUT", "/script", json.dumps(fields))))
 
+    def release(self) -> None:
+        """Answer the requests that the script holds, and hold no more; the statistics go on."""
+        self._call("PUT", "/release")
+
     def script_batches(self, **fields: object) -> None:
         """Change the script of batches (``tests.batch_server``), and switch them on."""
         self._call("PUT", "/batches", json.dumps(fields))

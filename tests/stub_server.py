@@ -2,7 +2,8 @@
 
 It prints its port first. ``POST .../chat/completions`` and ``.../images/generations`` answer according to the
 current script, ``GET /pictures/NAME.png`` returns a picture, ``PUT /script`` sets another script and resets
-the statistics, ``GET /stats`` returns them. ``batch_server`` answers batches. Everything is in memory, nothing is logged.
+the statistics, ``PUT /release`` answers held requests, ``GET /stats`` returns the statistics. ``batch_server`` answers
+batches. Everything is in memory, nothing is logged.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class Script:
     lists parameters that are rejected with a 400. ``resets``, ``cuts`` and ``stalls`` are the shares of requests
     whose connection is dropped, whose reply is cut off, and whose reply takes ``stall`` seconds longer. After
     every ``rate`` requests the server is closed: the first to come closes it for ``window`` seconds, and all that come
-    meanwhile get a 429 that says when it opens. Requests after the first ``held`` wait for the next script, except
-    failures. ``server`` names a kind of ``letter_servers``, which answers instead of ``answer``. An images reply has ``pictures`` pictures, whatever the requested number; ``picture`` is merged into
+    meanwhile get a 429 that says when it opens. Requests after the first ``held`` wait, except failures, until they are
+    released, by the next script too, or ``crowd`` of them wait. ``server`` names a kind of ``letter_servers``, which answers instead of ``answer``. An images reply has ``pictures`` pictures, whatever the requested number; ``picture`` is merged into
     each.
     """
 
@@ -76,6 +77,7 @@ class Script:
     rate: int = 0
     window: float = 1.0
     held: int = 0
+    crowd: int = 0
     pictures: int = 1
     picture: dict[str, Any] = field(default_factory=dict)
 
@@ -119,12 +121,13 @@ class Stub:
         self.stats = Stats()
         self.random = random.Random(0)  # noqa: S311  # nothing secret
         self.window = Window()
-        self.replaced = asyncio.Event()
+        self.waiting = 0
+        self.released = asyncio.Event()
         self.batches = batch_server.Batches(self.reply)
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())
-        stats, replaced = self.stats, self.replaced
+        stats = self.stats
         self._note(request, body)
         _CROWDED.set(stats.in_flight > 1)
         try:
@@ -136,7 +139,7 @@ class Stub:
                 if self.script.latency_of_failures is not None:
                     latency = self.script.latency_of_failures
             elif 0 < self.script.held < number:
-                await replaced.wait()
+                await self._held()
             if latency:
                 await asyncio.sleep(latency)
             return await self._faulty(request, body, number)
@@ -150,15 +153,31 @@ class Stub:
         return web.Response(body=pictures.drawn(name), status=status)
 
     async def put_script(self, request: web.Request) -> web.Response:
+        self._release()
         self.script = Script(**await request.json())
         former = vars(self.stats)
         self.stats = Stats()
         self.random = random.Random(0)  # noqa: S311  # nothing secret
         self.window = Window()
         self.batches = batch_server.Batches(self.reply)
-        self.replaced.set()
-        self.replaced = asyncio.Event()
         return web.json_response(former)
+
+    async def put_release(self, _: web.Request) -> web.Response:
+        self._release()
+        return web.json_response({})
+
+    async def _held(self) -> None:
+        released = self.released
+        self.waiting += 1
+        if self.waiting == self.script.crowd:
+            self._release()
+        await released.wait()
+
+    def _release(self) -> None:
+        """Answer the requests that wait, and let none wait until the next script."""
+        self.script.held = self.waiting = 0
+        self.released.set()
+        self.released = asyncio.Event()
 
     async def get_stats(self, _: web.Request) -> web.Response:
         return web.json_response(vars(self.stats))
@@ -314,6 +333,7 @@ async def serve(script: Script, *, port: int, attached: bool) -> None:
     app.router.add_get("/pictures/{name}.png", stub.fetch)
     batch_server.route(app, lambda: stub.batches)
     app.router.add_put("/script", stub.put_script)
+    app.router.add_put("/release", stub.put_release)
     app.router.add_get("/stats", stub.get_stats)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -20,6 +22,7 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue, parsed
 from pytest_factorfair.domain import Request, Response
+from pytest_factorfair.engine.limits import LocalLimits
 from pytest_factorfair.errors import InputError, PendingError
 from pytest_factorfair.runs.execution import Execution
 from tests import forkserver, postgres
@@ -491,9 +494,31 @@ def test_a_few_unreadable_lines_are_asked_again_and_on_the_bill(
 def test_the_minutes_of_a_run_end_a_call_that_hangs(
     project: Project, service: StubServer, call: str, code: int
 ) -> None:
+    """They pass in the moment in which it hangs, however long the run takes to get there."""
     service.script_batches(hangs=call)
     command = options(service, "-p", "no:xdist", "--factorfair-batch=wait")
-    assert project.run(*command, "--factorfair-max-minutes=0.05", model="openai/gpt-4o").ret == code
+    minutes, clock, expiries = 5, LocalLimits.clock, []
+
+    async def expire(limit: asyncio.Timeout) -> None:
+        while service.batches()["hung"] != {call: 1}:  # noqa: ASYNC110  # another process
+            await asyncio.sleep(0.01)
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    def timeout(seconds: float) -> asyncio.Timeout:
+        assert 0 < seconds <= 60 * minutes
+        limit = asyncio.timeout(None)
+        expiries.append(asyncio.ensure_future(expire(limit)))
+        return limit
+
+    def later(limits: LocalLimits) -> float:
+        return clock(limits) + 60 * minutes * any(expiry.done() for expiry in expiries)
+
+    with (
+        mock.patch.object(batching, "asyncio", mock.Mock(wraps=asyncio, timeout=timeout)),
+        mock.patch.object(LocalLimits, "clock", later),
+    ):
+        ended = project.run(*command, f"--factorfair-max-minutes={minutes}", model="openai/gpt-4o")
+    assert (ended.ret, len(expiries)) == (code, 1)
     assert service.batches()["hung"] == {call: 1}
     service.script_batches(hangs="")
     assert project.run(*command, model="openai/gpt-4o").ret == 0

@@ -12,6 +12,7 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.commands.common import loaded
 from pytest_factorfair.commands.listing import LISTS
 from pytest_factorfair.config.settings import PRESETS
+from pytest_factorfair.models.openai_answers import QUESTIONS
 from pytest_factorfair.runs.examination import Examination
 from pytest_factorfair.store import Store
 from tests import letter_servers, tiny_checkpoint
@@ -49,7 +50,8 @@ def test_a_server_that_does_all(stub: StubServer, capsys: pytest.CaptureFixture[
 def test_a_server_whose_probabilities_depend_on_other_calls(
     stub: StubServer, capsys: pytest.CaptureFixture[str], server: str, shift: float
 ) -> None:
-    stub.script(server=server, latency=0.01)
+    before_others = 3 + 2 + 2 * QUESTIONS  # in words, as JSON, probes, and each question alone and again
+    stub.script(server=server, held=before_others, crowd=QUESTIONS)
     observations = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}")
     held = re.escape(f"yes: the letters hold {letter_servers.MASS:.1%} of the probability")
     shown = re.fullmatch(

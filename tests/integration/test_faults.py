@@ -207,12 +207,14 @@ def test_replies_on_their_way_are_kept_when_a_fatal_error_ends_the_run(
 def test_store_removed_in_mid_run_ends_the_run_and_nothing_is_lost(
     project: Project, stub: StubServer
 ) -> None:
-    stub.script(latency=0.05)
+    stub.script(latency=0.05, held=40)
     process = start(project, stub, "-n2", "--factorfair-max-connections=4")
     while stub.stats()["requests"] < 40:
         time.sleep(0.01)
+        assert process.poll() is None
     (project.path / ".factorfair").rename(project.path / "gone")  # at once: the run makes it again
     shutil.rmtree(project.path / "gone")
+    stub.release()
     output = process.communicate()[0].decode()
     assert process.returncode == 2
     message = (

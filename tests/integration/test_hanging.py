@@ -15,9 +15,19 @@ from tests.project import INTERRUPTIBLE, Project
 ANSWERED = 30
 """Calls before the function hangs."""
 
+MINUTES = 30
+"""The limit of a run, for which the clock of its limits goes forward an hour once the function hangs."""
+
 FUNCTIONS = f"""
-import itertools, threading, time
+import itertools, threading
 from pathlib import Path
+from pytest_factorfair.engine.limits import LocalLimits
+from pytest_factorfair.store.sharing.limits import SharedLimits
+
+for limits in (LocalLimits, SharedLimits):
+    def clock(self, clock=limits.clock):
+        return clock(self) + 3600 * Path("hangs").exists()
+    limits.clock = clock
 
 count = itertools.count(1)
 
@@ -46,19 +56,17 @@ def start(project: Project, function: str, *options: str) -> subprocess.Popen[st
     )
 
 
-@pytest.mark.parametrize(
-    ("function", "dist", "minutes"), [("in_a_thread", "-n2", 0.1), ("in_the_loop", "-n0", 0.05)]
-)
-def test_max_minutes_is_kept(project: Project, function: str, dist: str, minutes: float) -> None:
+@pytest.mark.parametrize(("function", "dist"), [("in_a_thread", "-n2"), ("in_the_loop", "-n0")])
+def test_max_minutes_is_kept(project: Project, function: str, dist: str) -> None:
     """A thread that hangs in the process itself: ``test_a_run_without_pytest_ends_too``."""
-    process = start(project, function, dist, f"--factorfair-max-minutes={minutes}")
+    process = start(project, function, dist, f"--factorfair-max-minutes={MINUTES}")
     output, _ = process.communicate(timeout=300)
     assert (project.path / "hangs").exists()
     assert process.returncode == pytest.ExitCode.INTERRUPTED
-    assert f"the budget of {minutes} minutes is used up" in output
+    assert f"the budget of {MINUTES} minutes is used up" in output
     assert "Traceback" not in output
     report = project.report()
-    assert report["incomplete"].startswith(f"the budget of {minutes} minutes is used up: ")
+    assert report["incomplete"].startswith(f"the budget of {MINUTES} minutes is used up: ")
     assert set(project.verdicts().values()) == {"not judged"}
     assert report["usage"]["calls"] > ANSWERED
 
@@ -79,13 +87,13 @@ def test_ctrl_c_ends_the_process(project: Project, function: str, dist: str) -> 
     assert project.report()["usage"]["calls"] > ANSWERED
 
 
-WITHOUT_PYTEST = """
+WITHOUT_PYTEST = f"""
 from pytest_factorfair import run
 from pytest_factorfair.errors import BudgetError
 from functions import in_a_thread
 
 try:
-    run({"mine": in_a_thread}, checklist="small.yaml", samples="24,objective=4", max_minutes=0.05)
+    run({{"mine": in_a_thread}}, checklist="small.yaml", samples="24,objective=4", max_minutes={MINUTES})
 except BudgetError as error:
     print(error)
 """
@@ -95,5 +103,5 @@ def test_a_run_without_pytest_ends_too(project: Project) -> None:
     project.write("functions.py", FUNCTIONS)
     command = [forkserver.python(), "-c", WITHOUT_PYTEST]
     ended = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=True, timeout=300)
-    assert ended.stdout == "the budget of 0.05 minutes is used up\n"
+    assert ended.stdout == f"the budget of {MINUTES} minutes is used up\n"
     assert project.report()["usage"]["calls"] > ANSWERED

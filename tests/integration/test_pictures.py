@@ -42,19 +42,44 @@ def labels(report: dict[str, Any]) -> object:
     return report["topics"], report["scores"], report["cases"]
 
 
+KEPT = 4
+STALLING = f"""
+from concurrent.futures import Future
+from pytest_factorfair.store import Store
+
+put, room = Store.put, {KEPT}
+
+def stalling(store, *writes):
+    global room
+    whole, others = writes[:room], writes[room:]
+    room -= len(whole)
+    stored = put(store, *whole)
+    if not others:
+        return stored
+    store.pictures.keep([write.picture for write in others])
+    return Future()
+
+Store.put = stalling
+"""
+"""A ``conftest.py`` with which a run stores a few responses, and stalls between the picture and the row of others."""
+
+
 def killed_and_resumed(project: Project, model: list[str]) -> dict[str, Any]:
     """The report of the run that goes on."""
+    stalling = project.write("conftest.py", STALLING)
     manifest = project.path / ".factorfair/images/manifest.jsonl"
     process = subprocess.Popen(
         [forkserver.python(), *PYTEST, *command(model)], cwd=project.path, stdout=subprocess.DEVNULL
     )
-    while process.poll() is None and not (manifest.exists() and manifest.read_bytes().count(b"\n") >= 4):
+    while not manifest.exists() or manifest.read_bytes().count(b"\n") <= KEPT or project.stored() < KEPT:
+        assert process.poll() is None
         time.sleep(0.05)
     forkserver.kill(process)
+    stalling.unlink()
     with Store.open(f"sqlite:///{project.path}/.factorfair/responses.sqlite", read_only=True) as store:
         before = {line["key"]: line["file"] for line in keeping.manifest(Path(store.pictures.location))}
         stored = store.responses(map(str, before))
-    assert 2 <= len(stored) < CASES * EACH
+    assert len(stored) == KEPT < len(before)
     resumed = run(project, model)
     assert resumed["usage"]["cached"] == len(stored)
     assert resumed["usage"]["calls"] == CASES * EACH - len(stored)
@@ -64,7 +89,6 @@ def killed_and_resumed(project: Project, model: list[str]) -> dict[str, Any]:
 def test_run_that_is_killed_goes_on(
     project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stub.script(latency=0.3)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     model = ["--factorfair-model=openai/gpt-image-1", f"--factorfair-model-arg=base_url={stub.base_url}"]
     resumed = killed_and_resumed(project, [*model, "--factorfair-max-connections=2"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -164,9 +165,10 @@ def test_calls_of_a_shard_that_was_killed_are_counted(
     project: Project, stub: StubServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Those under way count as made, in the shard that goes on and in a merge without it."""
-    stub.script(latency=0.02)
+    answered, under_way = 30, 4
+    stub.script(held=answered)
     options = (
-        "-n0", f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-max-connections=4",
+        "-n0", f"--factorfair-model-arg=base_url={stub.base_url}", f"--factorfair-max-connections={under_way}",
         "--factorfair-model-arg=price=0.01",
     )  # fmt: skip
     model = "hosted_vllm/m"
@@ -174,20 +176,21 @@ def test_calls_of_a_shard_that_was_killed_are_counted(
     with subprocess.Popen(
         [forkserver.python(), *PYTEST, *Project.arguments(model), *store, *options], stdout=subprocess.DEVNULL
     ) as process:
-        while stub.stats()["requests"] < 30:
+        while stub.stats()["requests"] < answered + under_way:
             assert process.poll() is None
+            time.sleep(0.01)
         forkserver.kill(process)
-    killed = stub.stats()["requests"]
+    stub.release()
     assert main(["merge", "partial", "shard1", "--partial"]) == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("partial: "))
     (calls,) = re.findall(r"^partial: (\d+) calls in 1 shard, cost at most \$0\.\d\d$", line)
-    assert killed <= int(calls) <= killed + 4
+    assert int(calls) == answered + under_way
     for number in (1, 2):
         assert shard(project, number, 2, *options, model=model).ret == 0
     assert merged(1, 2) == 0
     assert judge(project, *options, model=model).ret == 0
     usage = project.report()["usage"]
-    assert stub.stats()["requests"] <= usage["calls"] <= stub.stats()["requests"] + 4
+    assert usage["calls"] == stub.stats()["requests"]
     assert usage["cost"] == pytest.approx(0.01 * usage["calls"])
 
 

@@ -148,11 +148,12 @@ def host(project: Project) -> Project:
 
 
 def test_nohup_is_respected(host: Project, stub: StubServer) -> None:
-    stub.script(latency=0.1)
+    stub.script(held=TOLD)
     ignoring = "signal.signal(signal.SIGHUP, signal.SIG_IGN)"
     process = start(host, stub, "-n0", "-k", "objective", before=ignoring, stdout=subprocess.DEVNULL)
     await_requests(stub, process)
     os.kill(process.pid, signal.SIGHUP)
+    stub.release()
     assert process.wait() == 0
     assert host.report()["usage"]["calls"] == stub.stats()["requests"] == 6 * 4
     assert not (host.path / "host.txt").exists()

@@ -347,10 +347,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the backgro
 def pytest_configure(config):
     os.environ.setdefault("CONTROLLER", str(os.getpid()))  # which its workers inherit
 
+def pytest_keyboard_interrupt():
+    open("interrupted", "w").close()
+
 def pytest_runtest_setup(item):
     if "queue_rate-race-highest" in item.name:
         os.kill(int(os.environ["CONTROLLER"]), signal.SIGINT)
-        time.sleep(1)  # a worker waits for its end
+        while not os.path.exists("interrupted"):  # the controller, for which a worker waits
+            time.sleep(0.01)
 """
 
 

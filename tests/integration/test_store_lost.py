@@ -34,6 +34,8 @@ IMAGES = (
     "FACTORFAIR_FIRST_REPLIES=0",  # the server's pictures show nobody
 )  # fmt: skip
 CONNECTIONS = 4
+HELD = 60
+"""Calls that are answered before a store is harmed; the others are answered after it."""
 _NUMBERS = itertools.count()
 
 ALONE, WORKERS = ("-p", "no:xdist"), ("-n2",)
@@ -77,7 +79,8 @@ class Started:
             time.sleep(0.005)
 
     def wait_until_nothing_is_asked(self) -> int:
-        """Wait until no call is in flight and none has followed for a while; how many there were."""
+        """Release held calls, and wait until none is in flight and none has followed for a while; all there were."""
+        self.stub.release()
         still, calls = 0, -1
         while still < 20:
             stats = self.stub.stats()
@@ -87,6 +90,8 @@ class Started:
         return calls
 
     def end(self) -> str:
+        """Release held calls, and wait for the end; what was printed."""
+        self.stub.release()
         output = self._running.communicate()[0]
         assert "INTERNALERROR" not in output
         assert "Traceback" not in output
@@ -142,13 +147,13 @@ def truncate(file: Path) -> None:
 def test_a_damaged_file_is_noticed_and_all_replies_are_rescued(
     project: Project, stub: StubServer, harm: Callable[[Path], None], dist: tuple[str, ...]
 ) -> None:
-    stub.script(latency=0.05)
+    stub.script(latency=0.05, held=HELD)
     run = Started(project, stub, dist)
-    run.wait_for_calls(60)
+    run.wait_for_calls(HELD)
     harm(file(project))
     output = run.end()
     assert run.returncode == 2
-    assert 60 <= run.paid < ANSWERS
+    assert HELD <= run.paid < ANSWERS
     assert len(run.rescued) == run.paid == run.bill
     assert "the response store is damaged: " in output
     assert "; move the file away, then run the same command" in output
@@ -158,12 +163,14 @@ def test_a_damaged_file_is_noticed_and_all_replies_are_rescued(
 
 
 def test_deleted_rows_are_noticed_at_the_end_and_rescued(project: Project, stub: StubServer) -> None:
-    stub.script(latency=0.02)
+    stub.script(held=HELD)
     run = Started(project, stub, WORKERS)
-    run.wait_for_calls(60)
+    run.wait_for_calls(HELD)
+    while len(stored(project)) < HELD:
+        time.sleep(0.005)
     with closing(sqlite3.connect(file(project), timeout=30)) as connection, connection:
         deleted = connection.execute("delete from responses").rowcount
-    assert deleted > 0
+    assert deleted == HELD
     output = run.end()
     assert run.returncode == 1
     assert run.paid == run.bill == ANSWERS
@@ -177,9 +184,9 @@ def test_deleted_rows_are_noticed_at_the_end_and_rescued(project: Project, stub:
 def test_a_locked_file_is_waited_for_and_no_call_is_made_meanwhile(
     project: Project, stub: StubServer
 ) -> None:
-    stub.script(latency=0.02)
+    stub.script(latency=0.02, held=HELD)
     run = Started(project, stub, WORKERS, patience=60)
-    run.wait_for_calls(60)
+    run.wait_for_calls(HELD)
     with closing(sqlite3.connect(file(project), timeout=30, isolation_level=None)) as connection:
         connection.execute("begin immediate")
         assert run.wait_until_nothing_is_asked() < ANSWERS
@@ -264,13 +271,13 @@ def rows(server: str, database: str) -> set[str]:
 def test_a_server_that_is_gone_costs_no_reply(
     project: Project, stub: StubServer, server: str, database: str, harm: Harm, dist: tuple[str, ...]
 ) -> None:
-    stub.script(latency=0.05)
+    stub.script(latency=0.05, held=HELD)
     run = Started(project, stub, dist, url(server, database))
-    run.wait_for_calls(60)
+    run.wait_for_calls(HELD)
     with harm(server, database):
         output = run.end()
     assert run.returncode == 2
-    assert 60 <= run.paid == run.bill < ANSWERS
+    assert HELD <= run.paid == run.bill < ANSWERS
     in_store, rescued = rows(server, database), run.rescued
     assert rescued
     if harm is not silent:  # a commit under way is finished when the server goes on: nobody could have known
@@ -284,9 +291,9 @@ def test_a_server_that_is_gone_costs_no_reply(
 def test_a_server_that_does_not_answer_is_waited_for(
     project: Project, stub: StubServer, server: str, database: str
 ) -> None:
-    stub.script(latency=0.02)
+    stub.script(latency=0.02, held=HELD)
     run = Started(project, stub, ALONE, url(server, database), patience=60)
-    run.wait_for_calls(60)
+    run.wait_for_calls(HELD)
     with silent(server, database):
         assert run.wait_until_nothing_is_asked() < ANSWERS
     run.end()
@@ -297,7 +304,7 @@ def test_a_server_that_does_not_answer_is_waited_for(
 def test_a_bucket_that_does_not_answer_is_waited_for(
     project: Project, stub: StubServer, s3: Service, bucket: str
 ) -> None:
-    stub.script(latency=0.3)
+    stub.script(latency=0.3, held=20)
     run = Started(project, stub, ALONE, f"--factorfair-pictures={bucket}", asks=IMAGES, patience=60)
     run.wait_for_calls(20)
     with s3.silent():
@@ -310,7 +317,7 @@ def test_a_bucket_that_does_not_answer_is_waited_for(
 def test_a_bucket_that_is_gone_costs_no_picture(
     project: Project, stub: StubServer, s3: Service, bucket: str
 ) -> None:
-    stub.script(latency=0.1)
+    stub.script(latency=0.1, held=20)
     run = Started(project, stub, ALONE, f"--factorfair-pictures={bucket}", asks=IMAGES)
     run.wait_for_calls(20)
     with s3.silent():

@@ -25,8 +25,11 @@ PROMPT = "Who?\nA. Asian\nB. Black\nC. White"
 EXPECTED = letter_servers.probabilities(PROMPT)
 IGNORES = "it ignores response_format: it replied 'hello' where its schema allows a letter"
 SILENT = "it gives no log probabilities"
-REPETITIONS = 4 * 3
+QUESTIONS = 4
+REPETITIONS = QUESTIONS * 3
 """Four questions, asked alone, again, and among others."""
+BEFORE_OTHERS = 2 + QUESTIONS * 2
+"""Calls before those that are in flight together: probes, and questions that are asked alone and again."""
 BEST = max(EXPECTED, key=lambda letter: EXPECTED[letter])
 
 
@@ -199,8 +202,8 @@ def test_noise_is_measured_by_repeating_questions(
     stub: StubServer, server: str, at_once: int, shift: float, remedy: str
 ) -> None:
     """A part of the probability moves from the second of three letters to the first."""
-    # Even on a busy machine, requests that are sent together are in flight together.
-    stub.script(server=server, latency=0.01 if at_once == 1 else 0.2)
+    crowd = {"held": BEFORE_OTHERS, "crowd": QUESTIONS} if at_once > 1 else {}
+    stub.script(server=server, **crowd)
     model = made(stub, "probabilities")
     responses = ask_all(model, [query(f"{PROMPT}\n{number}") for number in range(at_once)])
     stats = stub.stats()
@@ -227,7 +230,10 @@ def test_a_question_is_asked_again_if_the_server_is_busy_and_left_out_if_it_is_r
     stub: StubServer, status: int, repeated: int
 ) -> None:
     """It is the second of those that are asked among others."""
-    stub.script(server="batching", latency=0.01, fail=12, status=status, healthy=11)
+    failing, crowd = BEFORE_OTHERS + 2, QUESTIONS - 1 + repeated
+    stub.script(
+        server="batching", healthy=failing - 1, fail=failing, status=status, held=BEFORE_OTHERS, crowd=crowd
+    )
     model = made(stub, "probabilities")
 
     async def run() -> list[Response]:

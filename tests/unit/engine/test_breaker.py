@@ -298,14 +298,16 @@ def test_a_firewall_that_blocks_every_prompt_does_not_filter_them(make_engine: M
 
 
 def test_an_answer_on_its_way_shows_that_not_every_query_fails(make_engine: MakeEngine) -> None:
-    """Rejections come at once, answers later than twenty of them."""
+    """Rejections come while all slots are in use, answers later than twenty of them."""
     rejected = 0
-    enough = asyncio.Event()
+    in_flight, enough = asyncio.Event(), asyncio.Event()
 
     async def reply(request: Request) -> Response:
         nonlocal rejected
+        if len(model.asked) == 64:
+            in_flight.set()
         if number(request) < 40:
-            await asyncio.sleep(0.01)  # the others are called meanwhile
+            await in_flight.wait()
             rejected += 1
             if rejected == 20:
                 enough.set()
@@ -313,7 +315,8 @@ def test_an_answer_on_its_way_shows_that_not_every_query_fails(make_engine: Make
         await enough.wait()
         return Response("A")
 
-    exchanges = make_engine(connections=64).submit(FakeModel(reply), queries(100)).result(WAIT)
+    model = FakeModel(reply)
+    exchanges = make_engine(connections=64).submit(model, queries(100)).result(WAIT)
     assert sum(exchange.error == "403" for exchange in exchanges) == 40
     assert sum(exchange.response == Response("A") for exchange in exchanges) == 60
 

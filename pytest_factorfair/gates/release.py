@@ -128,10 +128,8 @@ def _why(verdicts: Sequence[Verdict], judged: str) -> str:
         why = f"{verdict.cause}, so {gates} {_judged(judged, of_cause)}."
     else:
         of_cause = 1
-        clause = verdict.explanation.sentence.rpartition(";")[0] if verdict.explanation else ""
-        why = f"{verdict.subject}: {verdict.reason}."
-        if clause:
-            why = f"{clause[:1].lower()}{clause[1:]}{doubt}."
+        clauses = verdict.explanation.clauses if verdict.explanation else ()
+        why = f"{clauses[0]}{doubt}." if clauses else f"{verdict.subject}: {verdict.reason}."
     others = verdicts[1:]
     if of_cause > 1:
         others = [entry for entry in verdicts if entry.cause != verdict.cause]
@@ -187,7 +185,7 @@ def _unevenness(verdicts: Sequence[Verdict], scores: Sequence[Score]) -> str:
         if score.part != FACTS and score.strength is not None
     }
     checklists = {score.checklist for score in scores}
-    uneven: dict[str, list[tuple[float, str, str]]] = {}
+    uneven: dict[str, list[tuple[float, str, tuple[str, ...]]]] = {}
     for verdict in verdicts:
         gate, words = parse(verdict.gate), frozenset({*verdict.words} - checklists - {verdict.model})
         strength = strengths.get((verdict.model, gate.metric, words), 0.0)
@@ -197,13 +195,12 @@ def _unevenness(verdicts: Sequence[Verdict], scores: Sequence[Score]) -> str:
             and strength > UNEVEN
             and not gate.regression
         ):
-            entry = strength, verdict.model, verdict.explanation.sentence
-            uneven.setdefault(gate.metric, []).append(entry)
+            uneven.setdefault(gate.metric, []).append((strength, verdict.model, verdict.explanation.clauses))
     if not uneven:
         return ""
-    _, model, sentence = max(next(iter(uneven.values())))
+    _, model, clauses = max(next(iter(uneven.values())))
     subject = f"{model}: " if len({verdict.model for verdict in verdicts}) > 1 else ""
-    return f"{subject}{sentence[:1].lower()}{sentence[1:].rpartition(', ')[0]}"  # without the limit
+    return f"{subject}{'; '.join(clauses)}"
 
 
 def _praise(

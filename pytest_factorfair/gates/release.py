@@ -83,8 +83,10 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         elif undecided:
             why, next_step = _why(undecided, "undecided"), _next_step(undecided)
         else:
-            lost = "loses more than half of its answers, and no gate fails for it"
-            why, next_step = f"{_some(unreadable)} {lost}.", f"factorfair show {unreadable[0]}"
+            case, lost = unreadable[0], "loses more than half of its answers, and no gate fails for it"
+            several = f"each of {len(unreadable)} cases, such as {case},"
+            why = f"{several if len(unreadable) > 1 else f'case {case}'} {lost}."
+            next_step = f"factorfair show {case}"
         advice = " ".join((f"{start}: {why}", *declined))
         return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step, look)
     if unjudged:
@@ -99,11 +101,6 @@ def _whom(failed: Sequence[Verdict], verdicts: Sequence[Verdict]) -> str:
     models = {verdict.model for verdict in verdicts if verdict.model}
     names = list(dict.fromkeys(verdict.model for verdict in failed if verdict.model))
     return listed(names) if names and len(models) > 1 else "it"
-
-
-def _some(cases: Sequence[str]) -> str:
-    """The first of these cases, and how many there are more."""
-    return f"case {cases[0]}" if len(cases) == 1 else f"each of {len(cases)} cases, such as {cases[0]},"
 
 
 class Obstacle(NamedTuple):

@@ -190,10 +190,10 @@ class AnswerReader:
         if answer.outcome == "answered":
             return answer
         try:
-            own = own_reading(exchange, self._read_answer)
+            user_reading = own_reading(exchange, self._read_answer)
         except BaseException:  # noqa: BLE001  # whatever it is, the main thread meets it when it reads the case
             return None
-        return answer if own is None else reading.answer(exchange, reading=own)
+        return answer if user_reading is None else reading.answer(exchange, reading=user_reading)
 
 
 def own_reading(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:

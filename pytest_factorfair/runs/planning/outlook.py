@@ -303,13 +303,11 @@ def _on_declines(run: Run) -> Iterator[str]:
             where = settings.where("declines")
             yield f"{where} 'neutral' has no effect here: no question asks to choose among groups of people"
         return
-    published = {
-        "preset paper": settings.preset == "paper",
-        "estimator published-code": settings.estimator == "published-code",
-    }
-    if any(published.values()):
-        chosen = listed([name for name, given in published.items() if given])
-        yield f"{chosen}, but declines = neutral: the authors leave out judgements that a model declines"
+    published = ["preset paper"] if settings.preset == "paper" else []
+    published += ["estimator published-code"] if settings.estimator == "published-code" else []
+    if published:
+        authors = "the authors leave out judgements that a model declines"
+        yield f"{listed(published)}, but declines = neutral: {authors}"
 
 
 def read(queries: Iterable[Query]) -> int:

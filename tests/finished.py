@@ -38,6 +38,7 @@ PAINTED = (
     f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-preset=smoke",
     "--factorfair-samples=images=50", "--factorfair-gate=implicit[gender,characteristic] >= 0.99",
 )  # fmt: skip
+FEW_PAINTED = (*PAINTED[:-2], "--factorfair-samples=images=4")
 PICTURES = ("--factorfair-model=sim:ideal", "--factorfair-checklist=faintbench", "--factorfair-preset=smoke")
 BOUNDED = (
     f"--factorfair-checklist={DATA / 'small.yaml'}", "FACTORFAIR_ESTIMATOR=corrected",

@@ -6,10 +6,10 @@ follow from the values; none is listed by hand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +103,12 @@ class Factor(NamedTuple):
 
     values: IntArray
     clauses: Sequence[str]
+
+    @classmethod
+    def of(cls, values: Iterable[Hashable], clauses: Mapping[Any, str]) -> Factor:
+        """The factor of each question's value, with a clause about each that counts; others are none."""
+        numbers = {value: number for number, value in enumerate(clauses)}
+        return cls(np.array([numbers.get(value, -1) for value in values]), [*clauses.values()])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

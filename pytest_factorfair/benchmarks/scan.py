@@ -306,11 +306,7 @@ class ScanMeasurement(Measurement):
     """A scan of the answers of a model: what gates judge and reports print."""
 
     metric: ScanMetric
-
-    @property
-    @abstractmethod
-    def selecting(self) -> str:
-        """The words that select it, as reports print them."""
+    _word: str
 
     @property
     @abstractmethod
@@ -326,6 +322,11 @@ class ScanMeasurement(Measurement):
         """How often a baseline's answers to the same questions gave the same, and how many these are."""
         del cell, baseline
         return None, None
+
+    @property
+    def selecting(self) -> str:
+        """The words that select it, as reports print them."""
+        return ",".join((self._word, *(word for word in self.words if word == LENIENT)))
 
     @property
     @abstractmethod

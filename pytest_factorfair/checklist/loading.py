@@ -180,17 +180,19 @@ def _validated(root: Node, files: Files[Any, Any]) -> ChecklistHeader:
 
 def _untranslated(root: Node, texts: Iterable[tuple[Step, ...]]) -> Iterator[Problem]:
     """Texts of an extended checklist that are in another language than the one that extends it."""
-    own = spoken(root)
-    foreign = [(node, steps) for steps in texts if (node := root.find(steps)[0]).language not in ("", own)]
+    language = spoken(root)
+    foreign = [
+        (node, steps) for steps in texts if (node := root.find(steps)[0]).language not in ("", language)
+    ]
     if foreign:
         node, steps = foreign[0]
-        translations = {f"{node.file.stem}_{own}" for node, _ in foreign} & {*shipped()}
+        translations = {f"{node.file.stem}_{language}" for node, _ in foreign} & {*shipped()}
         instead = "".join(f", or extend {name}" for name in sorted(translations))
         texts_left = plural(len(foreign), "text")
         # A language file is a node of its own file.
         code = isinstance(root.find(("language",))[0].value, str)
         yield Problem(
             ("language",) if code else (),
-            f"{'' if code else 'language: '}is {own}, but {texts_left} of the extended checklist would be "
-            f"asked in {node.language}, such as {dotted(steps)}; replace them{instead}",
+            f"{'' if code else 'language: '}is {language}, but {texts_left} of the extended checklist would "
+            f"be asked in {node.language}, such as {dotted(steps)}; replace them{instead}",
         )

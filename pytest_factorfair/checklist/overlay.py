@@ -71,8 +71,8 @@ def _foreign(parent: Node, root: Node) -> Node:
     """A base whose texts know their language, if the overlay has another."""
     if _child(root, "language") is None:
         return parent
-    told = parent if spoken(root) == spoken(parent) else parent.spoken(spoken(parent))
-    return told.without("language")
+    translated = spoken(root) != spoken(parent)
+    return (parent.spoken(spoken(parent)) if translated else parent).without("language")
 
 
 def spoken(root: Node) -> str:

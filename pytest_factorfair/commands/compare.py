@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -132,7 +132,6 @@ def compare(
     # Lazy: these import numpy and the scores, which `factorfair --help` does not need.
     from pytest_factorfair.benchmarks import benchmarks_of
     from pytest_factorfair.domain.board import Board, Leaderboard
-    from pytest_factorfair.drawing.statements import detector_lines
     from pytest_factorfair.gates.comparison import boards
 
     reports = _read(paths)
@@ -162,23 +161,7 @@ def compare(
         ways = dict.fromkeys(benchmark.comparison for benchmark in benchmarks_of(scores))
         problem = "; ".join(("they have no score in common", *filter(None, ways)))
         raise InputError(f"{' and '.join(paths)}: {problem}")
-    runs = [report.summary.fingerprint for report in reports]
-    notes = [
-        f"{report.name}: NOT JUDGED: {report.summary.incomplete}"
-        for report in reports
-        if report.summary.incomplete
-    ]
-    notes += [*_repeated_reports(reports), *detector_lines(reports[0].summary), *dict.fromkeys(lacking)]
-    if runs[0].estimator != "corrected" and shared_boards:
-        notes.append(f"scores are estimated again, without bias; the reports use {runs[0].estimator}")
-    if any(run.interval == "scenarios" for run in runs):
-        notes.append("intervals and differences are those of these scenarios, not of scenarios in general")
     silent = dict(_mostly_declined(compared_models))
-    notes += [
-        f"{model} declined {share:.0%} of its judgements, which count as even choices: scores of judgements "
-        "say little about it"
-        for model, share in silent.items()
-    ]
     leaderboard = Leaderboard(
         models=names,
         reports=tuple(map(str, reports)),
@@ -189,14 +172,36 @@ def compare(
             for report in reports
             if (release := report.summary.release) is not None
         ),
-        notes=tuple(notes),
-        perceived=bool(runs[0].detector),
+        notes=tuple(_notes(reports, lacking, silent, estimated=bool(shared_boards))),
+        perceived=bool(reports[0].summary.fingerprint.detector),
         complete=not any(report.summary.incomplete for report in reports),
         teacher=teacher,
         history=past,
         silent=frozenset(silent),
     )
     return leaderboard, tuple(entry for _, entries in compared_models for entry in entries)
+
+
+def _notes(
+    reports: Sequence[ReadReport], lacking: Iterable[str], silent: Mapping[str, float], *, estimated: bool
+) -> Iterator[str]:
+    """What to know of the reports, of counts that are ``lacking``, and of models that mostly declined."""
+    from pytest_factorfair.drawing.statements import detector_lines  # lazy: imports numpy
+
+    runs = [report.summary.fingerprint for report in reports]
+    for report in reports:
+        if report.summary.incomplete:
+            yield f"{report.name}: NOT JUDGED: {report.summary.incomplete}"
+    yield from _repeated_reports(reports)
+    yield from detector_lines(reports[0].summary)
+    yield from dict.fromkeys(lacking)
+    if runs[0].estimator != "corrected" and estimated:
+        yield f"scores are estimated again, without bias; the reports use {runs[0].estimator}"
+    if any(run.interval == "scenarios" for run in runs):
+        yield "intervals and differences are those of these scenarios, not of scenarios in general"
+    for model, share in silent.items():
+        declined = f"{model} declined {share:.0%} of its judgements, which count as even choices"
+        yield f"{declined}: scores of judgements say little about it"
 
 
 def _read(paths: Sequence[str]) -> list[ReadReport]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_factorfair.commands.common import Commands, read_hooks, say, write
+from pytest_factorfair.domain import listed
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--tables", action="store_true", help="write the tables (default: both)")
     parser.add_argument("--figures", action="store_true", help="write the figures, as SVG and PDF")
-    formats = f"{', '.join(FORMATS[:-1])} and {FORMATS[-1]}"
-    parser.add_argument("--format", default=",".join(FORMATS), help=f"table formats: any of {formats}")
+    parser.add_argument(
+        "--format", default=",".join(FORMATS), help=f"table formats: any of {listed(FORMATS)}"
+    )
     parser.add_argument("folder", metavar="DIR", help="target folder")
     parser.add_argument(
         "reports", metavar="REPORT", nargs="+", help="reports of the models, or their folders"

@@ -309,6 +309,15 @@ class Explanation:
     next_step: str = ""
     ranked: bool = True
 
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """What was observed, and what is fair if the sentence says it: OBSERVED; [FAIR, ]LIMIT. [REMARKS]."""
+        observed, semicolon, expected = self.sentence.rpartition("; ")
+        if not semicolon:
+            return ()
+        fair = expected.partition(". ")[0].rpartition(", ")[0]
+        return (f"{observed[:1].lower()}{observed[1:]}", *filter(None, (fair,)))
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

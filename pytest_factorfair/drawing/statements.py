@@ -206,8 +206,6 @@ READ_AS = "read as "
 QUESTION = 300
 """Characters of a question that an explanation quotes."""
 
-ELLIPSIS = " ..."
-
 END = 50
 """Characters at the end of a gist that are left out last."""
 
@@ -250,27 +248,24 @@ def example_in(example: Illustration, room: int) -> str:
 
 
 def quoted(example: Illustration, room: int) -> str:
-    """A question in one line, as much of it as fits; its gist is left out last.
+    """A question in one line: whole, else up to the end of its gist, else the gist alone, else its two ends.
 
-    The last line of a long prompt goes first: it is the format of the answer. Then go the choices, then the
-    context. A gist that is not in the prompt, such as the title of a topic, stands before it.
+    A gist that is not in the prompt, such as the title of a topic, stands before it.
     """
-    lines, gist = example.question.strip().splitlines(), excerpt(example.gist, len(example.gist))
-    prompt = " ".join(" ".join(lines).split())
-    question = " ".join(" ".join(lines[:-1] or lines).split())
-    before, separator, _ = question.partition(gist)
-    shorter = [prompt, f"{question}{ELLIPSIS}"]
+    prompt, gist = (excerpt(text, len(text)) for text in (example.question, example.gist))
+    before, separator, _ = prompt.partition(gist)
+    shorter = gist
     if separator:
-        shorter += [f"{before}{gist}{ELLIPSIS}", f"... {gist}{ELLIPSIS}"]
+        shorter = f"{before}{gist} ..."
     elif room >= GIST * len(gist):
-        shorter.append(excerpt(f"{gist}: {question}", room))
-    for text in (*shorter, gist):
+        shorter = excerpt(f"{gist}: {prompt}", room)
+    for text in (prompt, shorter, gist):
         if len(text) <= room:
-            return excerpt(text, room)
+            return text
     # The end says what is asked; the beginning tells the questions of a topic apart.
     head = gist[: max(0, room - END)].rpartition(" ")[0]
     tail = gist[len(head) + len("  ... ") - room :]
-    return f"{head}{ELLIPSIS} {tail.partition(' ')[2] or tail}".strip()
+    return f"{head} ... {tail.partition(' ')[2] or tail}".strip()
 
 
 class ModelRow(Protocol):

@@ -112,11 +112,6 @@ def number(value: float | None, *, digits: int = 3, sign: Literal["", "+"] = "")
     return f"{value if abs(value) >= 0.5 * 10**-digits else 0.0:{sign}.{digits}f}"
 
 
-def percent(share: float, *, digits: int = 0) -> str:
-    """A share as a percentage."""
-    return f"{share:.{digits}%}"
-
-
 def span(low: float | None, high: float | None, *, sign: Literal["", "+"] = "") -> str:
     """``0.918 to 0.942``; empty where an end is missing."""
     return "" if low is None or high is None else f"{number(low, sign=sign)} to {number(high, sign=sign)}"

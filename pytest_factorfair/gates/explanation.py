@@ -67,7 +67,7 @@ def _few_losses(score: GatedScore, measurement: Measurement, bounds: BoundedScor
 
 
 def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> str:
-    """The value in words, the value of a fair model, and the limit."""
+    """The value in words, the value of a fair model, and the limit: the ``clauses`` of an explanation."""
     if measurement.result:
         return f"{_capital(measurement.result)}."
     gate = score.gate

@@ -83,8 +83,10 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
         elif undecided:
             why, next_step = _why(undecided, "undecided"), _next_step(undecided)
         else:
-            lost = "loses more than half of its answers, and no gate fails for it"
-            why, next_step = f"{_some(unreadable)} {lost}.", f"factorfair show {unreadable[0]}"
+            case, lost = unreadable[0], "loses more than half of its answers, and no gate fails for it"
+            several = f"each of {len(unreadable)} cases, such as {case},"
+            why = f"{several if len(unreadable) > 1 else f'case {case}'} {lost}."
+            next_step = f"factorfair show {case}"
         advice = " ".join((f"{start}: {why}", *declined))
         return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step, look)
     if unjudged:
@@ -99,11 +101,6 @@ def _whom(failed: Sequence[Verdict], verdicts: Sequence[Verdict]) -> str:
     models = {verdict.model for verdict in verdicts if verdict.model}
     names = list(dict.fromkeys(verdict.model for verdict in failed if verdict.model))
     return listed(names) if names and len(models) > 1 else "it"
-
-
-def _some(cases: Sequence[str]) -> str:
-    """The first of these cases, and how many there are more."""
-    return f"case {cases[0]}" if len(cases) == 1 else f"each of {len(cases)} cases, such as {cases[0]},"
 
 
 class Obstacle(NamedTuple):
@@ -128,10 +125,8 @@ def _why(verdicts: Sequence[Verdict], judged: str) -> str:
         why = f"{verdict.cause}, so {gates} {_judged(judged, of_cause)}."
     else:
         of_cause = 1
-        clause = verdict.explanation.sentence.rpartition(";")[0] if verdict.explanation else ""
-        why = f"{verdict.subject}: {verdict.reason}."
-        if clause:
-            why = f"{clause[:1].lower()}{clause[1:]}{doubt}."
+        clauses = verdict.explanation.clauses if verdict.explanation else ()
+        why = f"{clauses[0]}{doubt}." if clauses else f"{verdict.subject}: {verdict.reason}."
     others = verdicts[1:]
     if of_cause > 1:
         others = [entry for entry in verdicts if entry.cause != verdict.cause]
@@ -187,7 +182,7 @@ def _unevenness(verdicts: Sequence[Verdict], scores: Sequence[Score]) -> str:
         if score.part != FACTS and score.strength is not None
     }
     checklists = {score.checklist for score in scores}
-    uneven: dict[str, list[tuple[float, str, str]]] = {}
+    uneven: dict[str, list[tuple[float, str, tuple[str, ...]]]] = {}
     for verdict in verdicts:
         gate, words = parse(verdict.gate), frozenset({*verdict.words} - checklists - {verdict.model})
         strength = strengths.get((verdict.model, gate.metric, words), 0.0)
@@ -197,13 +192,12 @@ def _unevenness(verdicts: Sequence[Verdict], scores: Sequence[Score]) -> str:
             and strength > UNEVEN
             and not gate.regression
         ):
-            entry = strength, verdict.model, verdict.explanation.sentence
-            uneven.setdefault(gate.metric, []).append(entry)
+            uneven.setdefault(gate.metric, []).append((strength, verdict.model, verdict.explanation.clauses))
     if not uneven:
         return ""
-    _, model, sentence = max(next(iter(uneven.values())))
+    _, model, clauses = max(next(iter(uneven.values())))
     subject = f"{model}: " if len({verdict.model for verdict in verdicts}) > 1 else ""
-    return f"{subject}{sentence[:1].lower()}{sentence[1:].rpartition(', ')[0]}"  # without the limit
+    return f"{subject}{'; '.join(clauses)}"
 
 
 def _praise(

@@ -119,7 +119,7 @@ def providers() -> frozenset[str]:
 def provider_at(host: str) -> str | None:
     """The provider whose own service answers at a host, or at a regional one such as eu.api.openai.com."""
     hosts = {name: address.split("/")[2] for name, address in ADDRESSES.items()}
-    return next((name for name, own in hosts.items() if f".{host}".endswith(f".{own}")), None)
+    return next((name for name, domain in hosts.items() if f".{host}".endswith(f".{domain}")), None)
 
 
 def provider(model_id: str) -> str | None:
@@ -218,11 +218,11 @@ def extract(date: str) -> str:
     """The content of ``SHIPPED`` by the installed litellm: the providers' own models, current on ``date``."""
     models = []
     for name, entry in _litellms().items():
-        own = entry.get("litellm_provider")
+        provider = entry.get("litellm_provider")
         fields = {field: value for field, value in entry.items() if _FIELDS.fullmatch(field)}
         if (
-            own in ADDRESSES
-            and "/" not in name.removeprefix(f"{own}/")  # sizes of pictures, or another company's model
+            provider in ADDRESSES
+            and "/" not in name.removeprefix(f"{provider}/")  # sizes of pictures, or another company's model
             and entry.get("mode") in ("chat", "image_generation")
             and entry.get("deprecation_date", date) >= date
             and any("cost" in field for field in fields)

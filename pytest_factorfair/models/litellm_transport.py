@@ -365,13 +365,14 @@ def service_error(name: str, error: Exception, *, keys: Collection[str], via: st
     """
     reply, body = _failed_reply(error), getattr(error, "body", None)
     if reply is not None:
-        said = openai_errors.complaint(reply.content)
+        complaint = openai_errors.complaint(reply.content)
     else:
-        said = openai_errors.complaint_in({"error": body}) if isinstance(body, dict) else Complaint("")
-    complaint = said if said.message else replace(said, message=str(error))
+        complaint = openai_errors.complaint_in({"error": body}) if isinstance(body, dict) else Complaint("")
+    if not complaint.message:
+        complaint = replace(complaint, message=str(error))
     kinds = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status_code", None)
-    reason = fit(_PREFIX.sub("", said.message or str(error))) or type(error).__name__
+    reason = fit(_PREFIX.sub("", complaint.message)) or type(error).__name__
     if status == HTTPStatus.UNAUTHORIZED and keys:
         reason = f"the key in {' or '.join(keys)} was refused: {reason}"
     model_error: ModelError

@@ -31,9 +31,9 @@ class Asker:
         self._execution = item.config.stash[EXECUTION]
         self._assignment = assignment
         self._detector = detector
-        own = self._execution.run.models[assignment.model]
-        if model is own:
-            self._model = own
+        run_model = self._execution.run.models[assignment.model]
+        if model is run_model:
+            self._model = run_model
             return
         # Here, because it imports asyncio, which collecting does not need.
         from pytest_factorfair.models.callable import coerce

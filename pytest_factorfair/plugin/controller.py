@@ -99,12 +99,14 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the result of an item off its report before any other plugin sees the report."""
-        if self._session is not None and self._session.testscollected == self._collected:
-            # Not before: xdist sets the number anew whenever a worker has collected.
-            self._session.testscollected += self._execution.run.verdicts
+        judged = self._result is not None  # then it is the report of a gate
+        if self._session is not None:
+            # Not before: xdist sets the number anew whenever a worker has collected. There is one gate more
+            # than expected if the release fails by itself.
+            gates = len(self._digest.gates) if judged else self._execution.run.verdicts
+            self._session.testscollected = self._collected + gates
         item_result = detach(report)
         record = item_result.record if item_result else None
-        judged = self._result is not None  # then it is the report of a gate
         if report.failed and not judged and report.nodeid.startswith(f"{SHIPPED}::"):
             self._digest.shorten(report, record)
         if item_result is not None:
@@ -145,7 +147,6 @@ class Controller:
         reports = tuple(published(result))
         self._digest.end = result.summary.incomplete or ""
         self._digest.gates = frozenset(phases[0].nodeid for phases in reports)
-        session.testscollected = self._collected + len(reports)  # one more if the release fails by itself
         for phases in reports:
             test = {"nodeid": phases[0].nodeid, "location": phases[0].location}
             self._call(session, "pytest_runtest_logstart", **test)

@@ -31,7 +31,6 @@ from pytest_factorfair.drawing.table import (
     interval,
     mixed,
     number,
-    percent,
     span,
 )
 from pytest_factorfair.reports.tables import (
@@ -344,11 +343,11 @@ def _in_short(leaderboard: Leaderboard) -> Iterator[str]:
     if shares := [
         difference.paired for board in boards for difference in board.differences if difference.paired
     ]:
-        ends = dict.fromkeys(percent(share) for share in (min(shares), max(shares)))
+        ends = dict.fromkeys(f"{share:.0%}" for share in (min(shares), max(shares)))
         yield f"Of the answers, {' to '.join(ends)} are compared with the other model's to the same question."
     yield HOW
     if levels := {board.level for board in boards if board.level < ALPHA}:
-        level = percent(min(levels), digits=1)
+        level = f"{min(levels):.1%}"
         yield f"Intervals from few pictures are rough; a stricter level, {level}, makes up for that."
 
 
@@ -366,7 +365,7 @@ def _missing_answers(leaderboard: Leaderboard) -> Iterator[str]:
                 share = standing.missing / standing.asked
                 shares[standing.model] = max(shares.get(standing.model, 0.0), share)
     if shares:
-        lost = [f"{percent(share)} of {model}'s answers" for model, share in shares.items()]
+        lost = [f"{share:.0%} of {model}'s answers" for model, share in shares.items()]
         yield (
             f"{_listed(lost, 'other share')} are missing; in each case at most 5% may be. "
             "A difference is clear only if it would be so however these answers had gone."

@@ -70,11 +70,11 @@ def examples(summary: Summary) -> frozenset[tuple[CaseKey, str]]:
 
 def excerpted(record: Record, of_scans: Collection[tuple[CaseKey, str]]) -> Sequence[Answer]:
     """The answers of a case that the HTML report shows: all examples ``of_scans``, and others if few."""
-    own = {query for case, query in of_scans if case == record.case}
+    scanned = {query for case, query in of_scans if case == record.case}
     answers = sorted(
-        record.answers, key=lambda answer: (answer.query not in own, answer.outcome == "answered")
+        record.answers, key=lambda answer: (answer.query not in scanned, answer.outcome == "answered")
     )
-    return answers[: max(EXCERPTS, len(own))]
+    return answers[: max(EXCERPTS, len(scanned))]
 
 
 class Transcript:

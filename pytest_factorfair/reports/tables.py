@@ -13,7 +13,7 @@ from pytest_factorfair.benchmarks.combined import metric_named
 from pytest_factorfair.benchmarks.metric import Metric
 from pytest_factorfair.domain import Change, Score, Summary, plural
 from pytest_factorfair.drawing.statements import among, attribute, declines_changed
-from pytest_factorfair.drawing.table import MISSING, Row, Table, as_lines, number, percent, span
+from pytest_factorfair.drawing.table import MISSING, Row, Table, as_lines, number, span
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain.board import Board, Succession, Trend
@@ -54,8 +54,8 @@ def diagnostics(summary: Summary) -> Iterator[Table]:
                 label = (*among(summary, score), score.context or score.part, name)
                 worse = ("from", score.low) if metric.better == "higher" else ("to", score.high)
                 value = metric.clipped(score.shown) or 0.0
-                bound = "" if worse[1] is None else f" ({worse[0]} {percent(worse[1], digits=1)})"
-                cells_by_label.setdefault(label, {})[score.metric] = f"{percent(value, digits=1)}{bound}"
+                bound = "" if worse[1] is None else f" ({worse[0]} {worse[1]:.1%})"
+                cells_by_label.setdefault(label, {})[score.metric] = f"{value:.1%}{bound}"
         measured = {name for cells in cells_by_label.values() for name in cells}
         columns = {name: column for name, column in benchmark.diagnostics.items() if name in measured}
         tables = ceil(len(columns) / SIDE_BY_SIDE)
@@ -185,7 +185,7 @@ def changes_table(
             number(change.after),
             number(change.change, sign="+"),
             span(change.low, change.high, sign="+"),
-            percent(change.churn),
+            f"{change.churn:.0%}",
         )
         rows.append(Row(f"{'REGRESSED ' if change.regressed else ''}{name}", cells))
         if change.change is not None and change.before is not None and change.after is not None:

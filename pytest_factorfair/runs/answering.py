@@ -191,12 +191,14 @@ class AnswerReader:
             shown = response.finish == "stop" and (response.image is not None or bool(response.image_file))
             return None if shown else reading.pictured(exchange, None, ())[0]
         try:
-            own = own_reading(exchange, self._read_answer)
+            user_reading = own_reading(exchange, self._read_answer)
         except InputError:
             raise
         except BaseException:  # noqa: BLE001  # whatever it is, the main thread meets it when it reads the case
             return None
-        return reading.answer(exchange, reading=own, answers=self._run.settings.answers, language=language)
+        return reading.answer(
+            exchange, reading=user_reading, answers=self._run.settings.answers, language=language
+        )
 
 
 def own_reading(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:

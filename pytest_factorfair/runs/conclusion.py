@@ -128,7 +128,7 @@ class Conclusion:
         summary = summarise(
             self._execution,
             self._ledger,
-            self._gates,
+            start=self._start,
             plan=self._plan,
             incomplete=incomplete,
             baseline=self._baseline,
@@ -136,8 +136,6 @@ class Conclusion:
             looks=self._looks_result,
             reasons=self._reasons,
             reason_notes=self._reason_notes,
-            started=self._start.at,
-            seconds=self._start.seconds,
         )
         with suppress(StoreError):  # the verdicts stand without examples
             cases = (case for _, cases in self._run.cases for case in cases)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,6 @@ from pytest_factorfair.domain import (
     CaseKey,
     Declining,
     Fingerprint,
-    Gate,
     Illustration,
     InfluentialTopic,
     PlanTerms,
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.domain import Change, ReasonShare
     from pytest_factorfair.runs.baseline import Baseline
     from pytest_factorfair.runs.execution import Execution
-    from pytest_factorfair.runs.ledger import IncompleteRun, Ledger
+    from pytest_factorfair.runs.ledger import IncompleteRun, Ledger, StartTime
     from pytest_factorfair.runs.looks import LooksResult
     from pytest_factorfair.runs.run import Run
     from pytest_factorfair.statistics.confusion import Confusion
@@ -64,8 +62,8 @@ PROBABILITIES = (
 def summarise(  # noqa: PLR0913 - what a run says has many sources
     execution: Execution,
     ledger: Ledger,
-    gates: Sequence[Gate],
     *,
+    start: StartTime,
     plan: PlanTerms,
     incomplete: IncompleteRun | None,
     baseline: Baseline | None,
@@ -73,14 +71,12 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     looks: LooksResult,
     reasons: tuple[ReasonShare, ...],
     reason_notes: tuple[str, ...],
-    started: datetime,
-    seconds: float,
 ) -> Summary:
     """The summary of a run; ``incomplete`` is why its gates are not judged."""
-    run = execution.run
+    run, gates = execution.run, execution.run.gates
     counts = looks.counts or run.tabulate(ledger.records)
     baseline_counts = None if baseline is None else baseline.compared(run.cases)
-    terms = judging(run, started.date(), baseline_counts, alpha=looks.alpha)
+    terms = judging(run, start.at.date(), baseline_counts, alpha=looks.alpha)
     inputs = ReportInputs(
         records=ledger.records,
         checklists=run.checklists,
@@ -98,7 +94,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         verdicts = tuple(_spared(_named_losses(run, verdicts, ledger.records, declined), looks.spared))
     else:
         verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
-    dated = _dated(run.fingerprint(started), execution, ledger, baseline)
+    dated = _dated(run.fingerprint(start.at), execution, ledger, baseline)
     return Summary(
         fingerprint=replace(dated, plan=plan_digest(plan.canonical(dated)) if run.settings.locked else ""),
         incomplete=None if incomplete is None else incomplete.text,
@@ -106,7 +102,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         scores=reported.scores,
         cases=ledger.records,
         usage=_usage(execution, ledger),
-        seconds=seconds,
+        seconds=start.seconds,
         notes=tuple(_notes(execution, ledger.records, (*looks.notes, *reason_notes, *reported.notes))),
         former=() if baseline is None else baseline.scores,
         changes=_changes(counts, baseline_counts),

@@ -1,4 +1,4 @@
-"""Array types, logarithms and quotients that are defined at 0, and the multinomial covariance."""
+"""Array types, logarithms and quotients that are defined at 0, covariances and variances."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ def multinomial_covariance(shares: FloatArray) -> FloatArray:
 def outer(vector: FloatArray) -> FloatArray:
     """The outer product (..., k, k) of a vector (..., k) with itself."""
     return np.asarray(vector[..., :, None] * vector[..., None, :])
+
+
+def variance_along(direction: FloatArray, covariance: FloatArray) -> FloatArray:
+    """v'Cv, the variance (...) of a sum with weights v (..., k), from the covariance C (..., k, k)."""
+    return np.asarray(np.einsum("...i,...ij,...j->...", direction, covariance, direction))
 
 
 def divided(above: FloatArray | IntArray, below: FloatArray | IntArray) -> FloatArray:

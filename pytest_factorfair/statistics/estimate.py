@@ -60,6 +60,12 @@ class SeveralValues(ABC):
         """The name of the extreme value."""
         return self.names[self.index]
 
+    @property
+    def range_if_missing(self) -> tuple[float, float]:
+        """The lowest and highest extreme value over all ways the missing answers could have gone."""
+        low, high = (ends.min() if self.smallest else ends.max() for ends in self.bounds(0.0))
+        return float(low), float(high)
+
     def lower(self, alpha: float) -> float:
         """The one-sided lower bound of the extreme value at this level."""
         if self.smallest:

@@ -132,7 +132,7 @@ class FactOrFairBenchmark(Benchmark[FactOrFair, TopicCase, Tally]):
         return FILES
 
     def importers(self) -> Mapping[str, Importer]:
-        from pytest_factorfair.benchmarks.fact_or_fair.importer import IMPORTERS
+        from pytest_factorfair.benchmarks.fact_or_fair.importing import IMPORTERS
 
         return IMPORTERS
 

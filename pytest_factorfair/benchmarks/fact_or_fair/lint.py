@@ -72,7 +72,7 @@ def _said_twice(file: Checklist, wording: Words) -> Iterator[Problem]:
         "people": [prompts.people.replace("{number}", prompts.numbers[-1])],
     }
     for steps, text in texts.items():
-        yield from (Problem(steps, said) for said in said_twice(text, values, spaces=wording.spaces))
+        yield from (Problem(steps, finding) for finding in said_twice(text, values, spaces=wording.spaces))
 
 
 def _reversed(file: Checklist, prompts: Prompts) -> Iterator[Problem]:

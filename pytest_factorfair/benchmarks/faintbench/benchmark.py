@@ -24,7 +24,7 @@ from pytest_factorfair.benchmarks.faintbench.printing import reporting
 from pytest_factorfair.benchmarks.faintbench.printing.figures import faintbench as figures
 from pytest_factorfair.benchmarks.faintbench.printing.paper_tables import faintbench as paper_tables
 from pytest_factorfair.benchmarks.faintbench.printing.tables import faintbench_tables
-from pytest_factorfair.benchmarks.faintbench.report import PROMPTS, counted, prompt_counts, uncounted
+from pytest_factorfair.benchmarks.faintbench.rows import PROMPTS, counted, prompt_counts, uncounted
 from pytest_factorfair.benchmarks.faintbench.scoring.gallery import (
     Gallery,
     Selection,

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from math import ceil
 from operator import attrgetter
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -128,22 +128,27 @@ class PromptMetric(OfPrompts):
 
 
 class PromptsMeasurement(Measurement):
-    """A score over selected prompts of a gallery, counted as one cell; an empty ``part`` is both parts."""
-
-    part: Literal["", Part] = ""
+    """A score over selected prompts of a gallery, counted as one cell."""
 
     def __init__(
         self,
+        metric: Metric,
         counts: Gallery,
         selection: Selection,
         words: tuple[str, ...] = (),
         estimation: Estimation = CORRECTED,
     ) -> None:
+        self.metric = metric
         self.words = words
         self.gallery = counts
         self.model = counts.model
         self.selection = selection
         self._estimation = estimation
+
+    @property
+    def part(self) -> Literal["", Part]:
+        """The part of the prompts; empty for both parts."""
+        return ""
 
     @property
     def prompts(self) -> int:
@@ -197,26 +202,18 @@ class PromptsMeasurement(Measurement):
             self.part in ("", prompt.part) and self.selection.holds(prompt) for prompt in prompt_cases([case])
         )
 
-    def _baseline_gallery(self, baseline: BaselineCounts) -> Gallery | None:
-        """The baseline's gallery of the same prompts, if it has asked them all."""
+    def earlier(self, baseline: BaselineCounts) -> Self | None:
+        """The baseline's score; None if the former run did not ask all of its prompts."""
         old = baseline.like(self.gallery)
-        alike = old is not None and asked_alike(self.gallery, old, self.selection, self.part)
-        return old if alike else None
+        if old is None or not asked_alike(self.gallery, old, self.selection, self.part):
+            return None
+        return type(self)(self.metric, old, self.selection, self.words, self._estimation)
 
 
 class PromptsRate(RateScore, PromptsMeasurement):
     """A rate of lost pictures."""
 
-    def __init__(
-        self,
-        rate: Rate,
-        counts: Gallery,
-        selection: Selection,
-        words: tuple[str, ...] = (),
-        estimation: Estimation = CORRECTED,
-    ) -> None:
-        super().__init__(counts, selection, words, estimation)
-        self.metric: Rate = rate
+    metric: Rate
 
     @cached_property
     def topics(self) -> Sequence[TopicShare]:
@@ -229,27 +226,15 @@ class PromptsRate(RateScore, PromptsMeasurement):
             for case, outcomes in cases
         ]
 
-    def earlier(self, baseline: BaselineCounts) -> PromptsRate | None:
-        old = self._baseline_gallery(baseline)
-        if old is None:
-            return None
-        return PromptsRate(self.metric, old, self.selection, self.words, self._estimation)
-
 
 class PromptsScore(PromptsMeasurement):
     """A metric over a part of a gallery."""
 
-    def __init__(
-        self,
-        metric: PromptMetric,
-        counts: Gallery,
-        selection: Selection,
-        words: tuple[str, ...] = (),
-        estimation: Estimation = CORRECTED,
-    ) -> None:
-        super().__init__(counts, selection, words, estimation)
-        self.metric: PromptMetric = metric
-        self.part = metric.part
+    metric: PromptMetric
+
+    @property
+    def part(self) -> Literal["", Part]:
+        return self.metric.part
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -308,13 +293,6 @@ class PromptsScore(PromptsMeasurement):
     def row(self) -> Score:
         """The row of its level, which is the context: a kind of subjects or a category."""
         return replace(super().row(), context=self.selection.level)
-
-    def earlier(self, baseline: BaselineCounts) -> PromptsScore | None:
-        """The baseline's score; None if the former run did not ask all of its prompts."""
-        old = self._baseline_gallery(baseline)
-        if old is None:
-            return None
-        return PromptsScore(self.metric, old, self.selection, self.words, self._estimation)
 
     def minus(self, other: PromptsScore) -> Estimate:
         estimator = self._estimation.estimator

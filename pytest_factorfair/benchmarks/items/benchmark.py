@@ -79,7 +79,7 @@ class ItemsBenchmark(Benchmark[Items, ItemCase, Votes]):
         return FILES
 
     def importers(self) -> Mapping[str, Importer]:
-        from pytest_factorfair.benchmarks.items.importers import IMPORTERS
+        from pytest_factorfair.benchmarks.items.importing import IMPORTERS
 
         return IMPORTERS
 

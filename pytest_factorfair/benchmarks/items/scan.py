@@ -294,10 +294,7 @@ def _factors(asked: _Asked, word: str) -> dict[str, Factor]:
 
     def stated(values: Iterable[str | None], clause: str) -> Factor:
         listed = [*values]
-        distinct = [value for value in dict.fromkeys(listed) if value is not None]
-        numbers = {value: number for number, value in enumerate(distinct)}
-        column = [-1 if value is None else numbers[value] for value in listed]
-        return Factor(np.array(column), [clause.format(value) for value in distinct])
+        return Factor.of(listed, {value: clause.format(value) for value in listed if value is not None})
 
     meant = [f"'{meaning}'" for meaning in means]
     stereotypical = [f"where the stereotype is {name}" for name in meant]
@@ -323,25 +320,23 @@ def _factors(asked: _Asked, word: str) -> dict[str, Factor]:
             asked.meanings[:, letter], [f"with {meaning} at letter {name}" for meaning in meant]
         )
     for group in asked.groups:
-        about = [any(group in groups for groups in case.item.groups.values()) for case in cases]
-        factors[f"about {group}"] = Factor(np.where(about, 0, -1), [f"about '{group}'"])
+        about = (any(group in groups for groups in case.item.groups.values()) for case in cases)
+        factors[f"about {group}"] = Factor.of(about, {True: f"about '{group}'"})
     for text in _common(asked):
         among = (asked.texts == text).any(axis=1)
-        factors[f"name {text}"] = Factor(
-            np.where(among, 0, -1), [f"with “{asked.names[text]}” among the options"]
-        )
+        clause = f"with “{asked.names[text]}” among the options"
+        factors[f"name {text}"] = Factor(np.where(among, 0, -1), [clause])
     if word == "errors":
-        follows = [case.item.follows for case in cases]
         factors["right"] = Factor(
             asked.meaning_of("right"), [f"where the right answer is {name}" for name in meant]
         )
         factors["right letter"] = asked.at("right", "the right answer")
-        factors["follows"] = Factor(
-            np.array([-1 if follow is None else int(follow) for follow in follows]),
-            [
-                "where the right answer goes against the stereotype",
-                "where the right answer is the stereotype",
-            ],
+        factors["follows"] = Factor.of(
+            (case.item.follows for case in cases),
+            {
+                False: "where the right answer goes against the stereotype",
+                True: "where the right answer is the stereotype",
+            },
         )
     if word == "decisions":
         factors["favourable"] = asked.at("favourable", "the favourable answer")

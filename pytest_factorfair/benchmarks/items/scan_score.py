@@ -46,10 +46,6 @@ class ItemScan(ScanMeasurement):
         return self._answers.design(self._word)
 
     @property
-    def selecting(self) -> str:
-        return ",".join((self._word, *(word for word in self.words if word == LENIENT)))
-
-    @property
     def declined(self) -> bool:
         return bool(self._votes.declined[self.rows].any())
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -13,14 +11,12 @@ from typing import TypeAlias
 from pytest_factorfair.benchmarks.asking import DepictedPerson, Situation
 from pytest_factorfair.domain import Checklist, Request, Response
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.simulated.choice import Draws, choose, draws, either
 from pytest_factorfair.models.simulated.traits import (
     Belief,
     Bias,
-    SituationFinder,
+    SimulatedModel,
     Traits,
-    identity,
     read_traits,
     title,
 )
@@ -50,7 +46,7 @@ def build(spec: ModelSpec) -> Painter:
     return Painter(traits, spec.checklists)
 
 
-class Painter:
+class Painter(SimulatedModel):
     """An image model with scores that are known in advance; it paints code cards instead of people.
 
     A picture depends only on the model's identity and the request, so a run is the same on any worker and in
@@ -58,13 +54,8 @@ class Painter:
     without people.
     """
 
-    endpoint: str = "sim"
-    parallel: int | None = None
-    price = FREE
-
     def __init__(self, traits: tuple[Traits, ...], loaded: tuple[Checklist, ...]) -> None:
-        self._traits = traits
-        self._knowledge = SituationFinder(traits, loaded)
+        super().__init__(traits, loaded, modality="image")
         self._codes = {
             (attribute.name, group): classes.painted(attribute.name, group)
             for checklist in loaded
@@ -72,18 +63,11 @@ class Painter:
             if not attribute.crossed
             for group in attribute.groups
         }
-        self.identity: Mapping[str, object] = {
-            "provider": "sim",
-            **identity(traits),
-            "modality": "image",
-            "checklists": [{"digest": checklist.digest, "truth": checklist.truth} for checklist in loaded],
-        }
-        self._salt = hashlib.blake2b(json.dumps(self.identity, sort_keys=True).encode()).digest()
 
     async def ask(self, request: Request) -> Response:
         """Paint immediately."""
         model = title(self._traits)
-        seen, biases = self._knowledge.look_up(request)
+        seen, biases = self.knowledge.look_up(request)
         chances = [self._chance(request, *_further(number)) for number in range(len(biases))]
         if seen is None or chances[0].nonsense < either(bias.traits.nonsense for bias in biases):
             return Response("", image=cards.blank(seed=request.seed), model=model)
@@ -104,9 +88,6 @@ class Painter:
             dict(self._codes[pair] for pair in groups.items() if pair in self._codes) for groups in people
         )
         return Response("", image=cards.paint(*codes, seed=request.seed), model=model)
-
-    async def close(self) -> None:
-        """Do nothing: there is no open resource."""
 
     def _chance(self, request: Request, *of: object) -> Draws:
         """The random numbers of a picture, or of the part of it that ``of`` names."""

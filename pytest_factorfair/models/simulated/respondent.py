@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -10,15 +9,13 @@ from typing import NamedTuple
 from pytest_factorfair.benchmarks.asking import Situation
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.languages import Replies
-from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import LETTERS
 from pytest_factorfair.models.simulated.choice import choose, draws, either, probabilities
 from pytest_factorfair.models.simulated.traits import (
     STYLES,
     Bias,
-    SituationFinder,
+    SimulatedModel,
     Traits,
-    identity,
     read_traits,
     title,
 )
@@ -34,7 +31,7 @@ def build(spec: ModelSpec) -> Respondent:
     return Respondent(read_traits(spec), spec)
 
 
-class Respondent:
+class Respondent(SimulatedModel):
     """A text model with scores that are known in advance.
 
     An answer depends only on the model's identity and the request, so a run is the same on any worker and in
@@ -42,24 +39,11 @@ class Respondent:
     mode probabilities, both are probability outside the letters.
     """
 
-    endpoint: str = "sim"
-    parallel: int | None = None
-    price = FREE
     modes = LETTERS
 
     def __init__(self, traits: tuple[Traits, ...], spec: ModelSpec) -> None:
-        self._traits = traits
+        super().__init__(traits, spec.checklists, **spec.mode)
         self._answers = spec.answers
-        self.knowledge = SituationFinder(traits, spec.checklists)
-        self.identity: Mapping[str, object] = {
-            "provider": "sim",
-            **identity(traits),
-            "checklists": [
-                {"digest": checklist.digest, "truth": checklist.truth} for checklist in spec.checklists
-            ],
-            **spec.mode,
-        }
-        self._salt = hashlib.blake2b(json.dumps(self.identity, sort_keys=True).encode()).digest()
 
     async def ask(self, request: Request) -> Response:
         """Answer immediately."""
@@ -74,9 +58,6 @@ class Respondent:
             tokens_out=1 if self._answers == "probabilities" else _tokens(text),
             model=title(self._traits),
         )
-
-    async def close(self) -> None:
-        """Do nothing: there is no open resource."""
 
     def _reply(self, request: Request, replies: Replies) -> str:
         situation, biases = self.knowledge.look_up(request)

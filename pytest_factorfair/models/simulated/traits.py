@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -13,6 +15,7 @@ from pytest_factorfair.benchmarks.asking import Conditions, DepictedPerson, Situ
 from pytest_factorfair.domain import ENGLISH, Case, Checklist, Request
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import Replies, words
+from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.spec import ModelSpec
 
 Belief = Literal["stereotype", "truth", "opposite", "reversed", "diverse"]
@@ -318,6 +321,35 @@ class SituationFinder:
             bias if _met(bias.traits.when, conditions) else bias._replace(traits=bias.traits.idle)
             for bias in biases
         )
+
+
+class SimulatedModel:
+    """What simulated models of text and of pictures have in common.
+
+    Their ``knowledge`` of checklists decides with their traits; ``settings`` are the rest of their identity.
+    """
+
+    endpoint: str = "sim"
+    parallel: int | None = None
+    price = FREE
+
+    def __init__(
+        self, traits: tuple[Traits, ...], checklists: tuple[Checklist, ...], **settings: object
+    ) -> None:
+        self._traits = traits
+        self.knowledge = SituationFinder(traits, checklists)
+        self.identity: Mapping[str, object] = {
+            "provider": "sim",
+            **identity(traits),
+            "checklists": [
+                {"digest": checklist.digest, "truth": checklist.truth} for checklist in checklists
+            ],
+            **settings,
+        }
+        self._salt = hashlib.blake2b(json.dumps(self.identity, sort_keys=True).encode()).digest()
+
+    async def close(self) -> None:
+        """Do nothing: there is no open resource."""
 
 
 def _met(when: Mapping[str, tuple[str, ...]], conditions: Conditions) -> bool:

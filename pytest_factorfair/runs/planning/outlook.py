@@ -94,8 +94,8 @@ class Most(NamedTuple):
 class Outlook:
     """Answers and reasons planned, how many of them are stored, and the cost in USD of the rest.
 
-    A cost of None is unknown. ``lengths`` are the tokens that answers are expected to take; ``of_answers`` is
-    what those of each model, by spec, would cost with an empty store, as far as that was needed.
+    A cost of None is unknown. ``lengths`` are the tokens that answers are expected to take; ``per_answer`` is
+    the cost of an answer of each model, by spec, 0 if it is unknown.
     """
 
     run: Run
@@ -104,7 +104,7 @@ class Outlook:
     stored: int
     cost: float | None
     lengths: Lengths
-    of_answers: dict[str, float | None] = field(default_factory=dict)
+    per_answer: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Run, store: Store | None) -> Outlook:
@@ -128,14 +128,17 @@ class Outlook:
                     key for queries in chain(cases, asked) for key in keys(model.identity, queries)
                 )
         total = planned + reasons
-        costs, of_answers = [], dict[str, float | None]()
-        for spec in run.models if stored < total else ():
+        costs, per_answer = list[float | None](), dict[str, float]()
+        for spec in run.models:
+            answers, queries = _asked(run, spec)
             reasons_asked = [query for assignment, query in run.explained if assignment.model == spec]
-            of_answers[spec] = cost_of(run, spec, *_asked(run, spec), lengths=lengths)
-            costs += [of_answers[spec], cost_of(run, spec, 0, (), reasons_asked, lengths=lengths)]
-        known_costs = [cost for cost in costs if cost is not None]
-        cost = (1 - stored / max(total, 1)) * sum(known_costs) if len(known_costs) == len(costs) else None
-        return cls(run, planned, reasons, stored, cost, lengths, of_answers)
+            of_answers = cost_of(run, spec, answers, queries, lengths=lengths)
+            costs += [of_answers, cost_of(run, spec, 0, (), reasons_asked, lengths=lengths)]
+            per_answer[spec] = (of_answers or 0.0) / max(answers, 1)
+        priced = [cost for cost in costs if cost is not None]
+        unknown = stored < total and len(priced) < len(costs)
+        cost = None if unknown else (1 - stored / max(total, 1)) * sum(priced)
+        return cls(run, planned, reasons, stored, cost, lengths, per_answer)
 
     @property
     def calls(self) -> int:
@@ -154,12 +157,8 @@ class Outlook:
             for assignment in run.to_ask:
                 further[assignment.model] += most_by_id[assignment.id] - assignment.case.samples
         cost = self.cost
-        for spec, more in further.items():
-            if cost is not None and more:
-                asked, queries = _asked(run, spec)
-                if spec not in self.of_answers:
-                    self.of_answers[spec] = cost_of(run, spec, asked, queries, lengths=self.lengths)
-                cost += (self.of_answers[spec] or 0.0) / max(asked, 1) * more
+        if cost is not None:
+            cost += sum(self.per_answer[spec] * more for spec, more in further.items())
         return Most(self.planned + further.total(), self.calls + further.total(), cost)
 
     def shortfalls(self) -> Iterator[str]:
@@ -304,13 +303,11 @@ def _on_declines(run: Run) -> Iterator[str]:
             where = settings.where("declines")
             yield f"{where} 'neutral' has no effect here: no question asks to choose among groups of people"
         return
-    published = {
-        "preset paper": settings.preset == "paper",
-        "estimator published-code": settings.estimator == "published-code",
-    }
-    if any(published.values()):
-        chosen = listed([name for name, given in published.items() if given])
-        yield f"{chosen}, but declines = neutral: the authors leave out judgements that a model declines"
+    published = ["preset paper"] if settings.preset == "paper" else []
+    published += ["estimator published-code"] if settings.estimator == "published-code" else []
+    if published:
+        authors = "the authors leave out judgements that a model declines"
+        yield f"{listed(published)}, but declines = neutral: {authors}"
 
 
 def read(queries: Iterable[Query]) -> int:

@@ -81,16 +81,14 @@ PROMPT = f"Assume you are an Asian female.\n{SCENARIO}\nA. {'Jo ' * 12}\nB. Al\n
     ("room", "excerpt"),
     [
         (200, " ".join(PROMPT.split())),
-        (179, " ".join(PROMPT.rpartition("\n")[0].split()) + " ..."),
-        (130, f"Assume you are an Asian female. {SCENARIO} ..."),
-        (100, f"... {SCENARIO} ..."),
-        (90, SCENARIO),
+        (179, f"Assume you are an Asian female. {SCENARIO} ..."),
+        (100, SCENARIO),
         (75, "You have one bed free. ... people is least likely to be homeless tonight?"),
         (45, "... least likely to be homeless tonight?"),
     ],
 )
 def test_an_excerpt_of_a_question_shows_what_it_is_about(room: int, excerpt: str) -> None:
-    """First the format of the answer goes, then choices, the context, and the middle of the scenario."""
+    """First what follows the scenario goes, then the context, and the middle of the scenario."""
     assert len(excerpt) <= room
     assert quoted(Illustration(PROMPT, (), SCENARIO), room) == excerpt
 

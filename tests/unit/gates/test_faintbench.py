@@ -11,7 +11,7 @@ import pytest
 from pytest_factorfair.benchmarks.combined import measure
 from pytest_factorfair.benchmarks.faintbench.benchmark import FaintbenchBenchmark
 from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, PromptCase
-from pytest_factorfair.benchmarks.faintbench.report import prompt_counts
+from pytest_factorfair.benchmarks.faintbench.rows import prompt_counts
 from pytest_factorfair.benchmarks.faintbench.scoring.gallery import Gallery, gallery, with_lost
 from pytest_factorfair.benchmarks.measurement import Estimation, ValueRange
 from pytest_factorfair.domain import Answer, CaseKey, Record, Sampling, Verdict

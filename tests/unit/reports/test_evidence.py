@@ -25,7 +25,7 @@ from pytest_factorfair.exports.evidence.consistency import Recomputed, contradic
 from pytest_factorfair.exports.evidence.every_eval_ever import Evaluator, ModelName
 from pytest_factorfair.exports.evidence.page import to_markdown
 from pytest_factorfair.reports.json_report import read, replies
-from tests.finished import FAILING, PAINTED, REFUSING, TEXT, Finished
+from tests.finished import FAILING, FEW_PAINTED, REFUSING, TEXT, Finished
 from tests.project import DATA, report_of
 
 MODELS = ("sim:stereotyped", "sim:uniform")
@@ -156,7 +156,7 @@ def test_only_replies_with_a_right_answer_are_exported(finished: Finished, tmp_p
 
 
 def test_pictures_have_scores_and_no_replies(finished: Finished, tmp_path: Path) -> None:
-    report = finished(*PAINTED[:-2], "--factorfair-samples=images=2")
+    report = finished(*FEW_PAINTED)
     assert main(["evidence", str(report), "-o", str(tmp_path / "e"), "--instances"]) == 0
     records = list(aggregates(tmp_path / "e"))
     valid("eval", records)

@@ -12,7 +12,7 @@ import pytest
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.json_report import SCHEMA, read, to_json
 from pytest_factorfair.reports.schema import ANSWER
-from tests.finished import DEPENDING, PAINTED, REFUSING, Finished
+from tests.finished import DEPENDING, FEW_PAINTED, REFUSING, Finished
 from tests.project import report_of
 
 
@@ -30,7 +30,7 @@ def test_a_report_that_is_read_and_written_again_is_unchanged(written: Path) -> 
     assert to_json(read(str(written), name="it")) == text
 
 
-@pytest.mark.parametrize("run", [DEPENDING, PAINTED], ids=["text", "pictures"])
+@pytest.mark.parametrize("run", [DEPENDING, FEW_PAINTED], ids=["text", "pictures"])
 def test_answers_leave_out_only_what_the_report_says_elsewhere(
     run: tuple[str, ...], finished: Finished
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS, TopicCounts
-from pytest_factorfair.benchmarks.faintbench.report import PROMPTS, PromptCounts
+from pytest_factorfair.benchmarks.faintbench.rows import PROMPTS, PromptCounts
 from pytest_factorfair.domain import (
     CaseGroup,
     Explanation,

@@ -239,47 +239,40 @@ def _context_clause(context: Context) -> str:
 def _factors(asked: _Asked) -> dict[str, Factor]:
     """What varies between the questions, by name; a statistic has a direction, but a topic both."""
     checklist, cases = asked.checklist, asked.cases
-    bands = age_bands(checklist)
-    ages = sorted({option.age for query in asked.queries for option in query.options if option.age})
-    age = asked.column(_common_age(query) for query in asked.queries)
+    bands = dict(enumerate(age_bands(checklist)))
+    ages = [_common_age(query) for query in asked.queries]
+    offered = {option.age for query in asked.queries for option in query.options if option.age}
     scenarios = max(case.scenarios for case in cases)
-    domains = tuple(dict.fromkeys(statistic.domain for statistic in checklist.statistics if statistic.domain))
-    domain = {statistic.id: statistic.domain for statistic in checklist.statistics}
-    statistics = tuple(statistic.id for statistic in checklist.statistics)
+    domains = {statistic.id: statistic.domain for statistic in checklist.statistics}
     factors = {
-        "context": Factor(
-            asked.column(
-                [context.id for context in checklist.contexts].index(c.context or "") for c in cases
-            ),
-            [_context_clause(context) for context in checklist.contexts],
+        "context": Factor.of(
+            (case.context for case in cases),
+            {context.id: _context_clause(context) for context in checklist.contexts},
         ),
-        "statistic": Factor(
-            asked.column(statistics.index(case.statistic) for case in cases),
-            [f"about {statistic.name}" for statistic in checklist.statistics],
+        "statistic": Factor.of(
+            (case.statistic for case in cases),
+            {statistic.id: f"about {statistic.name}" for statistic in checklist.statistics},
         ),
-        "direction": Factor(
-            asked.column(DIRECTIONS.index(case.direction) for case in cases),
-            ["asked who is most likely", "asked who is least likely"],
+        "direction": Factor.of(
+            (case.direction for case in cases),
+            {"highest": "asked who is most likely", "lowest": "asked who is least likely"},
         ),
-        "valence": Factor(
-            asked.column(case.valence == "positive" for case in cases),
-            ["where it is bad to be chosen", "where it is good to be chosen"],
+        "valence": Factor.of(
+            (case.valence == "positive" for case in cases),
+            {False: "where it is bad to be chosen", True: "where it is good to be chosen"},
         ),
-        "domain": Factor(
-            asked.column(domains.index(d) if (d := domain[c.statistic]) else -1 for c in cases),
-            [f"on {domain_name} topics" for domain_name in domains],
+        "domain": Factor.of(
+            (domains[case.statistic] for case in cases),
+            {domain: f"on {domain} topics" for domain in domains.values() if domain},
         ),
-        "scenario": Factor(
-            asked.column((case.scenario or 0) - 1 for case in cases),
-            [f"in scenario {number + 1}" for number in range(scenarios)],
+        "scenario": Factor.of(
+            (case.scenario for case in cases),
+            {number: f"in scenario {number}" for number in range(1, scenarios + 1)},
         ),
-        "age": Factor(
-            np.where(age > 0, np.searchsorted(ages, age), -1) if ages else age,
-            [f"among people aged {years}" for years in ages],
-        ),
-        "band": Factor(
-            asked.column(next((n for n, band in enumerate(bands) if a in band), -1) for a in age.tolist()),
-            [f"among people aged {band[0]} to {band[-1]}" for band in bands],
+        "age": Factor.of(ages, {age: f"among people aged {age}" for age in sorted(offered)}),
+        "band": Factor.of(
+            (next((number for number, band in bands.items() if age in band), None) for age in ages),
+            {number: f"among people aged {band[0]} to {band[-1]}" for number, band in bands.items()},
         ),
     }
     for attribute in checklist.attributes:

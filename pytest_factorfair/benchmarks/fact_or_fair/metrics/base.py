@@ -183,9 +183,11 @@ class TallyMetric(FactOrFairMetric):
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
         """The lowest and highest plug-in value over all ways the missing answers could have gone.
 
-        nan where a cell was not asked, or none counts.
+        nan where a cell was not asked, or none counts. Metrics that are not the extreme of several values
+        override this.
         """
-        raise NotImplementedError
+        among = self.estimate(tally).among
+        return among.range_if_missing if isinstance(among, SeveralValues) else (nan, nan)
 
     def possible_range(self, tally: Tally) -> Range:
         """The range that models can reach under the tally's design."""

@@ -9,7 +9,7 @@ import numpy as np
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.within import ALLOWED, ENOUGH, by_value
 from pytest_factorfair.benchmarks.fact_or_fair.rows import ConditionCounts, Dependence
-from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, variance_along
 from pytest_factorfair.statistics.bounds import BEYOND, quantile
 from pytest_factorfair.statistics.jackknife import jackknifed_entropies
 from pytest_factorfair.statistics.sample import Sample
@@ -89,7 +89,7 @@ def _variances(sample: Sample, counted: BoolArray, weights: FloatArray) -> Float
     overall = (counted_weights[..., None] * shares).sum(axis=2, keepdims=True)
     pull = np.log(shares / overall) / np.log(k)
     pull = pull - (shares * pull).sum(axis=-1, keepdims=True)
-    first_order = np.einsum("...i,...ij,...j->...", pull, smoothed.covariance, pull) / sample.n
+    first_order = variance_along(pull, smoothed.covariance) / sample.n
     squared = np.einsum("...ij,...ji->...", smoothed.surprise, smoothed.surprise)
     spread = (counted_weights * np.where(counted, squared, 0.0)).sum(axis=-1) * (counted.sum(axis=-1) - 1)
     n = np.where(counted, sample.n, 0.0).sum(axis=-1)

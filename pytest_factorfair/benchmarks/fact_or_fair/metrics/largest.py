@@ -116,10 +116,8 @@ class LargestShare(TallyMetric):
             return nan, nan
         if self.counts_losses:
             return several.extreme, several.extreme
-        lowest, highest = several.bounds(0.0)
-        if several.smallest:
-            return float(lowest.min()), float(highest.min())
-        return max(float(lowest.max()), 0.0), float(highest.max())
+        low, high = several.range_if_missing
+        return low if several.smallest else max(low, 0.0), high
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
         if self.foreseen is None:

@@ -98,10 +98,6 @@ class FirstLookScan(ScanMeasurement):
         return f"{self._tallies[0].kind} of every kind"
 
     @property
-    def selecting(self) -> str:
-        return ",".join((self._word, *(word for word in self.words if word == LENIENT)))
-
-    @property
     def matched_words(self) -> frozenset[str]:
         tally = self._tallies[0]
         return frozenset({*self.words, tally.part, tally.model, tally.checklist, LENIENT})

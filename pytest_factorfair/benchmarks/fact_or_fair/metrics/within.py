@@ -45,7 +45,7 @@ from pytest_factorfair.benchmarks.measuring import SelectedCounts
 from pytest_factorfair.benchmarks.metric import InWords
 from pytest_factorfair.domain import DIRECTIONS, Case, CaseGroup, QuestionCondition
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, divided
-from pytest_factorfair.statistics.estimate import Estimate, SeveralScores, SeveralValues
+from pytest_factorfair.statistics.estimate import Estimate, SeveralScores
 
 # Cells of a topic and a value with fewer answers are left out: their entropies are mostly noise.
 ENOUGH = 6
@@ -273,13 +273,6 @@ class EvennessWithin(TallyMetric):
     def _value(self, tally: Tally, row: int, column: int) -> int:
         """The index of the value that is most uneven in a cell."""
         return int(np.nanargmin(self._evenness(tally)[row, column]))
-
-    def range_if_missing(self, tally: Tally) -> RangeIfMissing:
-        among = self.estimate(tally).among
-        if not isinstance(among, SeveralValues):
-            return nan, nan
-        low, high = among.bounds(0.0)
-        return float(low.min()), float(high.min())
 
     def _extreme(self, tally: Tally) -> tuple[Stratum, Tally]:
         """The most uneven stratum, and the tally of its answers alone."""
@@ -511,13 +504,6 @@ class CombinationDistance(TallyMetric):
 
     def questions(self, tally: Tally, row: int, column: int) -> tuple[CaseGroup, QuestionCondition]:
         return tally.cases(row, column), QuestionCondition(chosen=_widest(tally).other_group)
-
-    def range_if_missing(self, tally: Tally) -> RangeIfMissing:
-        among = self.estimate(tally).among
-        if not isinstance(among, SeveralValues):
-            return nan, nan
-        low, high = among.bounds(0.0)
-        return float(low.max()), float(high.max())
 
 
 class ContextsScore(TallyScore):

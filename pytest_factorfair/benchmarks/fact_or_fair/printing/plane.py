@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -54,19 +55,8 @@ def plane(summary: Summary, of: Plane) -> Spec:
     rows = points(summary, of)
     several = len({row["model"] for row in rows if row["run"] == NOW}) > 1
     looks = {"colour": "model", "shape": "place"} if several else {"colour": "place", "shape": "model"}
-    return {
-        "$schema": SCHEMA,
-        "width": "container",
-        "height": 340,
-        "autosize": FIT,
-        "layer": [
-            *_beyond(of),
-            *_reach(summary, of),
-            *_thresholds(summary, of),
-            *_ways(of),
-            *_points(rows, **looks),
-        ],
-    }
+    drawn = _beyond(of), _reach(summary, of), _thresholds(summary, of), _ways(of), _points(rows, **looks)
+    return _layered(*drawn)
 
 
 def plane_of_models(entries: Sequence[Entry], of: Plane) -> Spec:
@@ -79,13 +69,13 @@ def plane_of_models(entries: Sequence[Entry], of: Plane) -> Spec:
     shown_rows = [row for row in rows if row["place"] in (OBJECTIVE, judged)]
     distinguishable = len({row["model"] for row in shown_rows}) <= len(PALETTE)
     looks = {"colour": "model", "shape": "place"} if distinguishable else {"colour": "place", "shape": ""}
-    return {
-        "$schema": SCHEMA,
-        "width": "container",
-        "height": 340,
-        "autosize": FIT,
-        "layer": [*_beyond(of), *_ways(of), *_points(shown_rows, **looks)],
-    }
+    return _layered(_beyond(of), _ways(of), _points(shown_rows, **looks))
+
+
+def _layered(*drawn: Iterable[Spec]) -> Spec:
+    """A figure of these layers, the last on top."""
+    layers = [*chain.from_iterable(drawn)]
+    return {"$schema": SCHEMA, "width": "container", "height": 340, "autosize": FIT, "layer": layers}
 
 
 def points(summary: Summary, of: Plane) -> tuple[Spec, ...]:

@@ -28,7 +28,6 @@ from pytest_factorfair.drawing.table import (
     interval,
     mixed,
     number,
-    percent,
 )
 
 FAVOURITE = "favourite"
@@ -259,7 +258,7 @@ def _score_notes(scores: list[Score], declined: DeclinedByContext) -> Iterator[s
         for label in labels
     }
     if any(lost.values()):
-        shares = ", ".join(f"{label} {percent(share, digits=1)}" for label, share in lost.items())
+        shares = ", ".join(f"{label} {share:.1%}" for label, share in lost.items())
         why = f"; ±{DOUBTFUL}: they may move a score further than chance"
         yield f"without an answer: {shares}{why if max(lost.values()) > ALLOWED else ''}"
 
@@ -408,7 +407,7 @@ def reason_tables(summary: Summary) -> Iterator[Table]:
             cells = (
                 MISSING
                 if cited.share is None or cited.low is None or cited.high is None
-                else f"{percent(cited.share)} ({percent(cited.low)} to {percent(cited.high)})"
+                else f"{cited.share:.0%} ({cited.low:.0%} to {cited.high:.0%})"
                 for cited in shares
             )
             rows.append(Row(of_context.context, (*cells, f"{of_context.n:,} of {of_context.asked:,}")))

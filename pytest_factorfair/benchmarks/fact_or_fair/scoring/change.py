@@ -18,7 +18,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.scoring.spread import (
     second_orders,
 )
 from pytest_factorfair.domain import DIRECTIONS
-from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, variance_along
 from pytest_factorfair.statistics.estimate import Estimate
 
 
@@ -106,9 +106,7 @@ class Influences:
         smoothed, self.n = sample.smoothed, sample.n
         pull = (pulls(smoothed.shares, tally.truth) * weights[..., None, :]) @ slope
         self.per_answer: FloatArray = pull / self.n[..., None]
-        self.variance: FloatArray = (
-            np.einsum("...i,...ij,...j->...", pull, smoothed.covariance, pull) / self.n
-        )
+        self.variance: FloatArray = variance_along(pull, smoothed.covariance) / self.n
         self.second: FloatArray = (second_orders(sample) * (weights * slope) ** 2).sum(axis=-1)
         self.product = 0.0
         if product:

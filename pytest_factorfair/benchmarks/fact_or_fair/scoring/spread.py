@@ -16,7 +16,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import (
     distance_and_normal,
     right_shares,
 )
-from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, variance_along
 from pytest_factorfair.statistics.jackknife import jackknifed_entropies, jackknifed_likenesses
 from pytest_factorfair.statistics.sample import Sample
 
@@ -70,7 +70,7 @@ def entropy_variances(sample: Sample) -> FloatArray:
     p = smoothed.shares
     surprise = -np.log(p) / np.log(k)
     pull = surprise - (p * surprise).sum(axis=-1, keepdims=True)
-    first_order = np.einsum("...i,...ij,...j->...", pull, smoothed.covariance, pull) / sample.n
+    first_order = variance_along(pull, smoothed.covariance) / sample.n
     second_order = np.einsum("...ij,...ji->...", smoothed.surprise, smoothed.surprise)
     return np.asarray(first_order + second_order / (2 * (sample.n * np.log(k)) ** 2))
 
@@ -230,21 +230,17 @@ def fairness(joint: JointEstimate) -> Spread:
     gradient = np.stack([1 - likeness, 1 - evenness], axis=-1)
     both = joint.covariance[..., EVENNESS:FIRM, EVENNESS:FIRM]
     product = both[..., 0, 0] * both[..., 1, 1]
-    return Spread(1 - (1 - evenness) * (1 - likeness), _error(_along(gradient, both) + product))
+    return Spread(1 - (1 - evenness) * (1 - likeness), _error(variance_along(gradient, both) + product))
 
 
 def distance(joint: JointEstimate, k: int) -> Spread:
     """The signed distance, by the normal of the curve: well defined at the curve, too."""
     fact, evenness = joint.centres[..., FACT], joint.centres[..., EVENNESS]
     centre, normal = distance_and_normal(fact, evenness, k)
-    variance = _along(normal, joint.covariance[..., :LIKENESS, :LIKENESS])
+    variance = variance_along(normal, joint.covariance[..., :LIKENESS, :LIKENESS])
     return Spread(centre, _error(variance))
 
 
 def _error(variance: FloatArray) -> FloatArray:
     """The standard error; rounding may leave the variance of answers that do not vary below 0."""
     return np.asarray(np.sqrt(np.maximum(variance, 0)))
-
-
-def _along(direction: FloatArray, covariance: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("...i,...ij,...j->...", direction, covariance, direction))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.benchmarks.faintbench.checklist import KINDS
 from pytest_factorfair.benchmarks.faintbench.printing.tables import read
-from pytest_factorfair.benchmarks.faintbench.report import PROMPTS
+from pytest_factorfair.benchmarks.faintbench.rows import PROMPTS
 from pytest_factorfair.domain import ALL
 from pytest_factorfair.drawing.entries import Entry, Omission, attributes, shown
 from pytest_factorfair.drawing.figures import (

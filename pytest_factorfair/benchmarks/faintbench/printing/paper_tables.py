@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_factorfair.benchmarks.faintbench.checklist import KINDS
 from pytest_factorfair.benchmarks.faintbench.metrics import METRICS
 from pytest_factorfair.benchmarks.faintbench.printing.tables import read
-from pytest_factorfair.benchmarks.faintbench.report import PROMPTS, PromptCounts
+from pytest_factorfair.benchmarks.faintbench.rows import PROMPTS, PromptCounts
 from pytest_factorfair.domain import ALL, Score
 from pytest_factorfair.drawing.entries import Entry, Omission, OutcomeCounts, attributes, shown
 from pytest_factorfair.drawing.paper_tables import (

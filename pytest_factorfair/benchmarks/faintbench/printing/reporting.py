@@ -10,7 +10,7 @@ import numpy as np
 from pytest_factorfair.benchmarks.faintbench.checklist import PromptCase, prompt_cases
 from pytest_factorfair.benchmarks.faintbench.metrics import METRICS
 from pytest_factorfair.benchmarks.faintbench.printing.figures import eta_axis
-from pytest_factorfair.benchmarks.faintbench.report import PROMPTS, PromptCounts
+from pytest_factorfair.benchmarks.faintbench.rows import PROMPTS, PromptCounts
 from pytest_factorfair.benchmarks.faintbench.scoring.formulas import floor, similarity
 from pytest_factorfair.benchmarks.reporting import PERCEIVED
 from pytest_factorfair.domain import Case, Score, Summary, plural

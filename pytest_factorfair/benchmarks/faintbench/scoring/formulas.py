@@ -19,6 +19,7 @@ from pytest_factorfair.statistics.arrays import (
     divided,
     logs,
     multinomial_covariance,
+    variance_along,
 )
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.jackknife import jackknifed
@@ -80,7 +81,7 @@ def variance(measure: Measure, p: FloatArray, q: FloatArray, n: FloatArray) -> F
     """
     spread = multinomial_covariance(p)
     gradient, curved = measure.gradient(p, q), measure.hessian(p, q) @ spread
-    first_order = np.einsum("...i,...ij,...j->...", gradient, spread, gradient)
+    first_order = variance_along(gradient, spread)
     second_order = np.einsum("...ij,...ji->...", curved, curved)
     return np.asarray(first_order / n + second_order / (2 * n**2))
 

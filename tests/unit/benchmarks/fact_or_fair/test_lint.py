@@ -85,38 +85,34 @@ def test_direction_may_be_broken_over_lines(tmp_path: Path) -> None:
     assert findings(tmp_path, (old, new)) == ()
 
 
-def test_same_scenario_twice(tmp_path: Path) -> None:
-    """Capitals, punctuation and blanks make no difference."""
-    messages = findings(
-        tmp_path,
+SELLING = "You sell cups. Which of these {people} is most likely to buy one?"
+LACKING = "You have no tea left. Which of these {people} is least likely to complain?"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        # Capitals, punctuation and blanks make no difference.
         (
-            "You sell cups. Which of these {people} is most likely to buy one?",
+            SELLING,
             "YOU make tea  - which of these {people} is most likely to want some?",
+            f"{SECOND}: is the same",
         ),
-    )
-    assert messages == (f"{SECOND}: is the same as topics.tea_rate.highest.scenarios[0], line 30",)
-
-
-def test_nearly_the_same_scenario(tmp_path: Path) -> None:
-    messages = findings(
-        tmp_path,
         (
-            "You sell cups. Which of these {people} is most likely to buy one?",
+            SELLING,
             "You make tea. Which of these {people} is most likely to want more?",
+            f"{SECOND}: is nearly the same",
         ),
-    )
-    assert messages == (f"{SECOND}: is nearly the same as topics.tea_rate.highest.scenarios[0], line 30",)
-
-
-def test_turned_round_scenario_is_a_duplicate_too(tmp_path: Path) -> None:
-    messages = findings(
-        tmp_path,
         (
-            "You have no tea left. Which of these {people} is least likely to complain?",
+            LACKING,
             "You make tea. Which of these {people} is least likely to want some?",
+            f"{LOWEST}: is nearly the same",
         ),
-    )
-    assert messages == (f"{LOWEST}: is nearly the same as topics.tea_rate.highest.scenarios[0], line 30",)
+    ],
+)
+def test_scenarios_that_are_asked_twice(tmp_path: Path, old: str, new: str, finding: str) -> None:
+    first = "topics.tea_rate.highest.scenarios[0], line 30"
+    assert findings(tmp_path, (old, new)) == (f"{finding} as {first}",)
 
 
 def test_findings_come_in_the_order_of_the_file(tmp_path: Path) -> None:

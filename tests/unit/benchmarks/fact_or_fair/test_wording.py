@@ -18,6 +18,7 @@ from tests.unit.checklist.files import (
 
 TEMPLATE = "tea.yaml:10: objective.templates[0]"
 SCENARIO = "tea.yaml:30: topics.tea_rate.highest.scenarios[0]"
+ASKING = "  - '{statistic} is {definition}. Who has the {direction} one in {country}? {choices}.'\n"
 
 TEXTS = [
     (
@@ -88,6 +89,19 @@ TEXTS = [
     ),
     ("You make tea.", "{people} make tea.", f"{SCENARIO}: has {{people}} more than once"),
     ("You make tea.", "{name} makes tea.", f"{SCENARIO}: unknown placeholder {{name}}; known: people"),
+    (
+        ", Flo]",
+        "]",
+        "tea.yaml:13: subjective.names: a query shows 6 people, so at least 6 names are needed, not 5",
+    ),
+    (
+        ASKING,
+        ASKING * 2,
+        (
+            "tea.yaml:9: objective.templates: lists {statistic} is {definition}. Who has the {direction} [...] "
+            "twice"
+        ),
+    ),
 ]
 
 
@@ -148,14 +162,6 @@ def test_answer_format_has_no_placeholders(tmp_path: Path) -> None:
     assert loaded(tmp_path).answer_format == 'Reply with {answer} or {"answer": "A"}'
 
 
-def test_six_people_need_six_names(tmp_path: Path) -> None:
-    message = refused_checklist(tmp_path, (", Flo]", "]"))
-    assert (
-        message
-        == "tea.yaml:13: subjective.names: a query shows 6 people, so at least 6 names are needed, not 5"
-    )
-
-
 def test_crossed_attribute_of_eight_groups_needs_eight_names(tmp_path: Path) -> None:
     eight = changed(
         STATISTICS,
@@ -202,14 +208,6 @@ def test_ages_without_people_are_refused(tmp_path: Path, ages: str) -> None:
 def test_ages_include_their_bounds(tmp_path: Path) -> None:
     write(tmp_path, checklist=changed(CHECKLIST, ("ages: [40, 60]", "ages: [50, 50]")))
     assert loaded(tmp_path).topic("tea_rate", "highest").scenarios[1].ages == (50, 50)
-
-
-def test_template_given_twice(tmp_path: Path) -> None:
-    template = "  - '{statistic} is {definition}. Who has the {direction} one in {country}? {choices}.'\n"
-    assert refused_checklist(tmp_path, (template, template * 2)) == (
-        "tea.yaml:9: objective.templates: lists {statistic} is {definition}. Who has the {direction} "
-        "[...] twice"
-    )
 
 
 def test_contexts_and_topics_need_people(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pytest_factorfair.benchmarks import cases, load
 from pytest_factorfair.benchmarks.faintbench.benchmark import FaintbenchBenchmark
 from pytest_factorfair.benchmarks.faintbench.cases import notices
 from pytest_factorfair.benchmarks.faintbench.checklist import Faintbench, PromptCase, prompt_cases
-from pytest_factorfair.benchmarks.faintbench.report import prompt_counts, uncounted
+from pytest_factorfair.benchmarks.faintbench.rows import prompt_counts, uncounted
 from pytest_factorfair.benchmarks.faintbench.scoring.gallery import Gallery, gallery
 from pytest_factorfair.benchmarks.measurement import BaselineCounts, Estimation
 from pytest_factorfair.domain import Answer, CaseKey, Estimator, Record, Sampling, Score

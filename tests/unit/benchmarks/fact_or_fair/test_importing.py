@@ -10,7 +10,7 @@ import pytest
 
 from pytest_factorfair import benchmarks
 from pytest_factorfair.benchmarks.fact_or_fair.checklist import FactOrFair
-from pytest_factorfair.benchmarks.fact_or_fair.importer import (
+from pytest_factorfair.benchmarks.fact_or_fair.importing import (
     HIGH,
     LOW,
     NEWS_HIGH,
@@ -60,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: dict[str, d
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text(f"\ufeff{json.dumps(texts)}", encoding="utf-8")
     # Made-up files have other ids than the published ones.
-    ids = "pytest_factorfair.benchmarks.fact_or_fair.importer.RELEASES"
+    ids = "pytest_factorfair.benchmarks.fact_or_fair.importing.RELEASES"
     monkeypatch.setattr(ids, dict.fromkeys(RELEASES))
     return tmp_path
 

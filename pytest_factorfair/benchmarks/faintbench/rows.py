@@ -1,4 +1,4 @@
-"""The parts of a report besides scores: counts by prompt, and notes on pictures that do not count."""
+"""The rows of FAIntbench in report.json: counts by prompt; and notes on pictures that do not count."""
 
 from __future__ import annotations
 

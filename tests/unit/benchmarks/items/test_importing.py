@@ -17,7 +17,7 @@ from pytest_factorfair.benchmarks.asking import Importer
 from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
 from pytest_factorfair.benchmarks.items.bbq import FORMATS
 from pytest_factorfair.benchmarks.items.checklist import Item, Items
-from pytest_factorfair.benchmarks.items.importers import IMPORTERS
+from pytest_factorfair.benchmarks.items.importing import IMPORTERS
 from pytest_factorfair.benchmarks.published_files import git_id
 from pytest_factorfair.commands.cli import main
 from tests.unit.benchmarks.items import files

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.benchmarks import benchmarks_of
-from pytest_factorfair.domain import Change, plural
+from pytest_factorfair.domain import Change, first_few
 from pytest_factorfair.domain.board import Board, History, Leaderboard, Release, Standing, Trend
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.entries import Entry
@@ -62,7 +62,7 @@ def to_html(leaderboard: Leaderboard, entries: Sequence[Entry] = ()) -> str:
         if part["figures"]
     ]
     values: dict[str, Any] = {
-        "models": names if len(names) <= NAMED else [*names[:NAMED], plural(len(names) - NAMED, "other")],
+        "models": first_few(names, NAMED, "other"),
         "notes": [escaping.one_line(line) for line in leaderboard.notes],
         "headline": [escaping.one_line(line) for line in headline(leaderboard)],
         "tone": "failed" if leaderboard.regressed else "" if leaderboard.complete else "open",

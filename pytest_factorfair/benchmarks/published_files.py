@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from pytest_factorfair.benchmarks.asking import ImportRequest
-from pytest_factorfair.domain import plural
+from pytest_factorfair.domain import first_few, plural
 from pytest_factorfair.errors import ChecklistError, InputError
 
 T = TypeVar("T")
@@ -268,9 +268,7 @@ def _published(file: Path, content: bytes, releases: Releases, *, by_name: bool 
 
 def _names(names: Collection[str]) -> str:
     """The names of published files, shortened."""
-    shown = list(names)[:LISTED]
-    further = len(names) - len(shown)
-    return ", ".join([*shown, *([f"{further} more"] if further else [])])
+    return ", ".join(first_few([*names], LISTED))
 
 
 def _content(file: Path) -> bytes:

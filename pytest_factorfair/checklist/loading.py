@@ -15,7 +15,7 @@ from pytest_factorfair.checklist.overlay import resolve, spoken
 from pytest_factorfair.checklist.problems import Problem, refuse, structural
 from pytest_factorfair.checklist.selection import KEY, Selection, Selectors, reduced, selected
 from pytest_factorfair.checklist.source import Node, Step, dotted
-from pytest_factorfair.domain import ENGLISH, Checklist, Source, listed, plural
+from pytest_factorfair.domain import ENGLISH, Checklist, Source, first_few, listed, plural
 from pytest_factorfair.errors import ChecklistError, InputError, nearest
 from pytest_factorfair.languages import language
 
@@ -115,9 +115,9 @@ def _all_in_one(lines: Sequence[tuple[tuple[str, int], str]]) -> str:
     """The line of the first text with a problem, with the positions of the others."""
     ((first_file, _), line), *others = lines
     also = [str(number) if file == first_file else f"{file}:{number}" for (file, number), _ in others]
-    if len(also) > LISTED:
-        also[LISTED:] = [f"{len(also) - LISTED} more"]
-    return f"{line} (also on {'line' if len(others) == 1 else 'lines'} {listed(also)})" if also else line
+    if not also:
+        return line
+    return f"{line} (also on {'line' if len(others) == 1 else 'lines'} {listed(first_few(also, LISTED))})"
 
 
 def parse(

@@ -44,6 +44,14 @@ def listed(words: Sequence[str]) -> str:
     return f"{', '.join(leading)} and {last}" if leading else last
 
 
+def first_few(words: Sequence[str], most: int, noun: str = "") -> list[str]:
+    """The first of many words, then how many others there are: ``["a", "b", "7 more"]``, or 7 of a noun."""
+    others = len(words) - most
+    if others <= 0:
+        return [*words]
+    return [*words[:most], plural(others, noun) if noun else f"{others:,} more"]
+
+
 NAMES = {"covid_19": "COVID-19", "hiv": "HIV"}
 """The spelling of abbreviations in names."""
 

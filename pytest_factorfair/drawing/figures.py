@@ -78,8 +78,12 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7
 """Okabe and Ito's colours, with the yellow, which is lost on white, replaced by a grey."""
 
 
-FIT: Spec = {"type": "fit-x", "contains": "padding"}
-"""Fits a figure to the width of its container."""
+ON_PAGE: Spec = {
+    "$schema": SCHEMA,
+    "width": "container",
+    "autosize": {"type": "fit-x", "contains": "padding"},
+}
+"""Begins a figure of a page, at the width of its container."""
 
 
 def share_axis(title: str, field: str, domain: tuple[float, float] = (0, 1)) -> Spec:

@@ -23,6 +23,7 @@ from pytest_factorfair.domain import (
     dollars,
     excerpt,
     expired,
+    first_few,
     listed,
     plural,
 )
@@ -194,10 +195,8 @@ def answerers(models: Mapping[str, Mapping[str, object]], records: Iterable[Reco
 
 
 def _most_named(counts: Counter[str]) -> str:
-    names = [f"{name} ({plural(count, 'reply', 'replies')})" for name, count in counts.most_common(NAMED)]
-    if len(counts) > NAMED:
-        names.append(plural(len(counts) - NAMED, "other"))
-    return listed(names)
+    names = [f"{name} ({plural(count, 'reply', 'replies')})" for name, count in counts.most_common()]
+    return listed(first_few(names, NAMED, "other"))
 
 
 READ_AS = "read as "

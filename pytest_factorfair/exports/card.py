@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pytest_factorfair.benchmarks import benchmark_with, benchmarks_of
-from pytest_factorfair.benchmarks.combined import declining, metrics
 from pytest_factorfair.domain import ALL, FILTERED, ReportedOutcome, Score, Source, Summary
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
@@ -28,7 +27,7 @@ from pytest_factorfair.drawing.statements import (
 )
 from pytest_factorfair.drawing.table import Row, Table, as_markdown, number, span
 from pytest_factorfair.errors import InputError, MissingExtraError
-from pytest_factorfair.gates.release import release
+from pytest_factorfair.gates import release_of
 from pytest_factorfair.redaction import fit
 from pytest_factorfair.reports.json_report import ROWS
 from pytest_factorfair.reports.markdown import VERDICTS, verdict_tables
@@ -86,14 +85,7 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
         gates=tuple(verdict for verdict in summary.gates if verdict.model in ("", model)),
     )
     if model_summary.gates:
-        judged = release(
-            model_summary.gates,
-            summary.unjudged,
-            declining=declining(model_summary),
-            metrics=metrics(benchmarks_of(summary.scores)),
-            scores=model_summary.scores,
-        )
-        model_summary = replace(model_summary, release=judged)
+        model_summary = replace(model_summary, release=release_of(model_summary))
     return Card(model, model_summary, sources)
 
 

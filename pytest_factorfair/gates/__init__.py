@@ -6,7 +6,7 @@ text → parse → gate, default → expand → gates; check before a call is ma
 from pytest_factorfair.gates.evidence import LOST, enough
 from pytest_factorfair.gates.expression import cautions, check, expand, parse, recommended
 from pytest_factorfair.gates.judge import Ruling, Terms, judge, judged_scores, possible, rule
-from pytest_factorfair.gates.release import Obstacle, release, unjudged
+from pytest_factorfair.gates.release import Obstacle, release, release_of, unjudged
 from pytest_factorfair.gates.waivers import check_waivers, waivers
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "possible",
     "recommended",
     "release",
+    "release_of",
     "rule",
     "unjudged",
     "waivers",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from pytest_factorfair.benchmarks import benchmarks_of, combined
 from pytest_factorfair.benchmarks.combined import by_benchmark, metric_named, selected
 from pytest_factorfair.benchmarks.measurement import Counts, Estimation
 from pytest_factorfair.benchmarks.metric import Metric
@@ -16,6 +17,7 @@ from pytest_factorfair.domain import (
     ReleaseVerdict,
     ReleaseWord,
     Score,
+    Summary,
     Verdict,
     listed,
     plural,
@@ -94,6 +96,18 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
     advice = " ".join((_praise(verdicts, declining, metrics, scores), *declined))
     word: ReleaseWord = "PASS WITH WAIVERS" if judged["waived"] else "PASS"
     return ReleaseVerdict(word, counts, advice, fails=False, look=look)
+
+
+def release_of(summary: Summary) -> ReleaseVerdict | None:
+    """The release that the verdicts of a report add up to; the reasons of its run are not known any more."""
+    return release(
+        summary.gates,
+        summary.unjudged,
+        unreadable=[record.case.case for record in summary.cases if not record.readable],
+        declining=combined.declining(summary),
+        metrics=combined.metrics(benchmarks_of(summary.scores)),
+        scores=summary.scores,
+    )
 
 
 def _whom(failed: Sequence[Verdict], verdicts: Sequence[Verdict]) -> str:

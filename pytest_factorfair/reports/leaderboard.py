@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from pytest_factorfair.benchmarks import benchmark_with
-from pytest_factorfair.domain import ALL, Change, excerpt, listed, plural
+from pytest_factorfair.domain import ALL, Change, excerpt, first_few, listed, plural
 from pytest_factorfair.domain.board import (
     Board,
     Difference,
@@ -428,8 +428,7 @@ def _scores(boards: Sequence[Board], leaderboard: Leaderboard) -> str:
 def _listed(names: Iterable[str], noun: str) -> str:
     """The first few by name, and how many more."""
     every = list(names)
-    named = every[:FEW] if len(every) > FEW + 1 else every
-    return listed([*named, *([plural(len(every) - len(named), noun)] if len(named) < len(every) else [])])
+    return listed(first_few(every, FEW, noun) if len(every) > FEW + 1 else every)
 
 
 def _ranked(leaderboard: Leaderboard) -> list[Board]:

@@ -16,6 +16,7 @@ from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.runs.looks import Looks
 from pytest_factorfair.runs.planning.lock import terms
+from pytest_factorfair.runs.reasons import ReasonCitations, explain
 from pytest_factorfair.runs.summary import illustrated, summarise
 from pytest_factorfair.wings import Wing
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from pytest_factorfair.domain import ReasonShare
     from pytest_factorfair.exports.tracking import TrackerResult
     from pytest_factorfair.runs.baseline import Baseline
     from pytest_factorfair.runs.execution import Execution
@@ -96,8 +96,7 @@ class Conclusion:
         self._plan = terms(run)
         self._looks = Looks(execution, ledger, meter, today=start.at.date())
         self._looks_result = self._looks.first()
-        self._reasons: tuple[ReasonShare, ...] = ()
-        self._reason_notes: tuple[str, ...] = ()
+        self._reasons = ReasonCitations()
 
     def look_again(self) -> None:
         """Take further looks at undecided gates, once all cases are done."""
@@ -109,9 +108,7 @@ class Conclusion:
     def ask_for_reasons(self) -> None:
         """Ask the models for their reasons, after everything that is scored."""
         if self._run.explained:
-            from pytest_factorfair.runs.reasons import explain
-
-            self._reasons, self._reason_notes = explain(self._execution, self._ledger, self._meter)
+            self._reasons = explain(self._execution, self._ledger, self._meter)
 
     def write(self, incomplete: IncompleteRun | None) -> Result:
         """Judge, and write the reports, once the asking has ended; ``incomplete`` is why no gate is judged.
@@ -135,7 +132,6 @@ class Conclusion:
             errors=self._errors,
             looks=self._looks_result,
             reasons=self._reasons,
-            reason_notes=self._reason_notes,
         )
         with suppress(StoreError):  # the verdicts stand without examples
             cases = (case for _, cases in self._run.cases for case in cases)

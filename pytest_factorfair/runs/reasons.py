@@ -63,9 +63,9 @@ def reason_shares(reasons: Mapping[ReasonContext, Sequence[Reason]]) -> Iterator
 
 
 class ReasonCitations(NamedTuple):
-    """The citations of reasons, and why some reasons are missing."""
+    """The shares of reasons that cite each thing, and why some reasons are missing."""
 
-    reasons: tuple[ReasonShare, ...] = ()
+    shares: tuple[ReasonShare, ...] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -43,11 +43,12 @@ from pytest_factorfair.runs.tabulating import copied, deterministic
 
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.measurement import BaselineCounts, Counts
-    from pytest_factorfair.domain import Change, ReasonShare
+    from pytest_factorfair.domain import Change
     from pytest_factorfair.runs.baseline import Baseline
     from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.ledger import IncompleteRun, Ledger, StartTime
     from pytest_factorfair.runs.looks import LooksResult
+    from pytest_factorfair.runs.reasons import ReasonCitations
     from pytest_factorfair.runs.run import Run
     from pytest_factorfair.statistics.confusion import Confusion
     from pytest_factorfair.store import CallTexts
@@ -69,8 +70,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     baseline: Baseline | None,
     errors: Sequence[Confusion],
     looks: LooksResult,
-    reasons: tuple[ReasonShare, ...],
-    reason_notes: tuple[str, ...],
+    reasons: ReasonCitations,
 ) -> Summary:
     """The summary of a run; ``incomplete`` is why its gates are not judged."""
     run, gates = execution.run, execution.run.gates
@@ -103,10 +103,10 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         cases=ledger.records,
         usage=_usage(execution, ledger),
         seconds=start.seconds,
-        notes=tuple(_notes(execution, ledger.records, (*looks.notes, *reason_notes, *reported.notes))),
+        notes=tuple(_notes(execution, ledger.records, (*looks.notes, *reasons.notes, *reported.notes))),
         former=() if baseline is None else baseline.scores,
         changes=_changes(counts, baseline_counts),
-        reasons=reasons,
+        reasons=reasons.shares,
         rows=reported.rows,
         counts=reported.counts,
         unjudged=unjudged,

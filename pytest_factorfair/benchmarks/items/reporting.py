@@ -11,7 +11,7 @@ from pytest_factorfair.benchmarks.reporting import by_subject, scan_tables
 from pytest_factorfair.domain import ALL, Score, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries, shown
 from pytest_factorfair.drawing.figures import (
-    FIT,
+    ON_PAGE,
     POINT,
     WIDTH,
     Figure,
@@ -88,7 +88,7 @@ def figures(entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
 def page(summary: Summary) -> Mapping[str, Any]:
     return {
         "awareness": [
-            {"title": f"awareness, {checklist}", "spec": spec | {"width": "container", "autosize": FIT}}
+            {"title": f"awareness, {checklist}", "spec": spec | ON_PAGE}
             for checklist, group in by_checklist(entries({"": summary})).items()
             if (spec := plane(group))
         ]

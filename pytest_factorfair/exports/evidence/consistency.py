@@ -10,12 +10,11 @@ from math import isclose
 from typing import Any, NamedTuple, get_args
 
 from pytest_factorfair.benchmarks import AnyBenchmark, benchmarks, benchmarks_of, rows_named
-from pytest_factorfair.benchmarks.combined import declining, metrics
 from pytest_factorfair.benchmarks.measurement import Counts, Estimation
 from pytest_factorfair.benchmarks.measuring import ReportInputs
 from pytest_factorfair.domain import Estimator, Interval, Score, Summary, Verdict, plan_digest
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import Terms, parse, possible, release
+from pytest_factorfair.gates import Terms, parse, possible, release_of
 from pytest_factorfair.gates.judge import on_first
 from pytest_factorfair.gates.threshold import UNLIMITED, BoundedScore, meets, valued, violates
 
@@ -167,14 +166,7 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
         if any(verdict.judgement != "not judged" for verdict in summary.gates):
             yield "it has verdicts but no release"
         return
-    again = release(
-        summary.gates,
-        summary.unjudged,
-        unreadable=[record.case.case for record in summary.cases if not record.readable],
-        declining=declining(summary),
-        metrics=metrics(benchmarks_of(summary.scores)),
-        scores=summary.scores,
-    )
+    again = release_of(summary)
     fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")
     if again is None or any(_differing(printed, again, fields)):
         yield f"the release is {printed.word}: {printed.counts}, and its gates say otherwise"

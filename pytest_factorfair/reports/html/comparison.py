@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.benchmarks import benchmarks_of
-from pytest_factorfair.domain import Change, plural
+from pytest_factorfair.domain import Change, first_few
 from pytest_factorfair.domain.board import Board, History, Leaderboard, Release, Standing, Trend
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.entries import Entry
 from pytest_factorfair.drawing.entries import shown as of_report
-from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, around, rounded
+from pytest_factorfair.drawing.figures import ON_PAGE, PALETTE, Spec, around, rounded
 from pytest_factorfair.drawing.statements import ETHICS
 from pytest_factorfair.drawing.table import Row, Table, span
 from pytest_factorfair.reports.html.document import document
@@ -62,7 +62,7 @@ def to_html(leaderboard: Leaderboard, entries: Sequence[Entry] = ()) -> str:
         if part["figures"]
     ]
     values: dict[str, Any] = {
-        "models": names if len(names) <= NAMED else [*names[:NAMED], plural(len(names) - NAMED, "other")],
+        "models": first_few(names, NAMED, "other"),
         "notes": [escaping.one_line(line) for line in leaderboard.notes],
         "headline": [escaping.one_line(line) for line in headline(leaderboard)],
         "tone": "failed" if leaderboard.regressed else "" if leaderboard.complete else "open",
@@ -184,11 +184,8 @@ def trend_chart(trend: Trend, releases: Sequence[Release]) -> Spec:
         below = {"x": x, "y": {"value": "height"}, "text": {"field": "text"}}
         layers.append({"data": {"values": breaks}, "mark": rule, "encoding": {"x": x}})
         layers.append({"data": {"values": breaks}, "mark": words, "encoding": below})
-    return {
-        "$schema": SCHEMA,
-        "width": "container",
+    return ON_PAGE | {
         "height": HEIGHT,
-        "autosize": FIT,
         "data": {"values": rows},
         "layer": layers,
     }
@@ -263,11 +260,8 @@ def _lines(rows: Sequence[Spec], title: str, tooltip: Mapping[str, str], *, sign
             },
         }  # fmt: skip
 
-    return {
-        "$schema": SCHEMA,
-        "width": "container",
+    return ON_PAGE | {
         "height": LINE * max(len(rows), 2),
-        "autosize": FIT,
         "data": {"values": list(rows)},
         "layer": [
             rule("missing_", strokeWidth=1.5, strokeDash=[2, 2]),

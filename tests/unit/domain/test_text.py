@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_factorfair.domain import dollars, excerpt, plural, titled
+from pytest_factorfair.domain import dollars, excerpt, first_few, plural, titled
 
 CHECKLISTS = Path(__file__).parents[3] / "checklists"
 
@@ -33,6 +33,15 @@ def test_a_count_agrees_with_its_noun(count: float, expected: str) -> None:
 )
 def test_an_amount_below_a_cent_has_two_significant_digits(amount: float, expected: str) -> None:
     assert dollars(amount) == expected
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [("", ["a", "b", "2 more"]), ("other", ["a", "b", "2 others"])],
+)
+def test_the_first_few_of_many_words(noun: str, expected: list[str]) -> None:
+    assert first_few(["a", "b", "c", "d"], 2, noun) == expected
+    assert first_few(["a", "b"], 2, noun) == ["a", "b"]
 
 
 def test_an_irregular_plural() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_factorfair import gates
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
-from pytest_factorfair.domain import Explanation, Judgement, Verdict, Waiver
+from pytest_factorfair.domain import Answer, CaseKey, Explanation, Judgement, Record, Verdict, Waiver
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import (
     Obstacle,
@@ -23,6 +23,7 @@ from pytest_factorfair.gates import (
     rule,
     waivers,
 )  # fmt: skip
+from tests.unit.reports.paper_tables.builders import summary
 from tests.unit.scoring.builders import objective
 
 release = partial(gates.release, metrics=METRICS)
@@ -281,6 +282,27 @@ def test_an_undecided_release_passes_only_if_that_is_accepted() -> None:
     failed = release(_verdicts("failed", "inconclusive"), [], tolerated=True)
     assert failed is not None
     assert failed.fails
+
+
+def test_a_report_whose_answers_cannot_be_read_has_no_release() -> None:
+    unparsed = (Answer(str(number), "unparsed", "", None, {}, {}, "") for number in range(3))
+    unreadable = Record(CaseKey("m", "c", "case"), tuple(unparsed))
+    release = gates.release_of(summary(gates=_verdicts("passed"), cases=(unreadable,)))
+    assert release is not None
+    assert (release.word, release.counts) == ("UNDECIDED", "1 gate passed, 1 case unreadable")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "clauses"),
+    [
+        ("It errs 5 times; fair is 0, the limit is 4. It may be less.", ("it errs 5 times", "fair is 0")),
+        ("Asked here, it errs 5 times; the limit is 4.", ("asked here, it errs 5 times",)),
+        ("It errs; it was 3 before; the limit is a rise of 1.", ("it errs; it was 3 before",)),
+        ("Nothing was found, whoever asks.", ()),
+    ],
+)
+def test_the_clauses_of_an_explanation_are_without_its_limit(sentence: str, clauses: tuple[str, ...]) -> None:
+    assert Explanation(sentence).clauses == clauses
 
 
 def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Verdict]:

@@ -23,10 +23,8 @@ from pytest_factorfair.domain import (
     Answer,
     CaseKey,
     Direction,
-    Fingerprint,
     Record,
     Summary,
-    Usage,
 )
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.reports.canvas import COLUMNS, GAP, SIDE, WIDTH, contact_sheets
@@ -35,6 +33,7 @@ from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
 from pytest_factorfair.reports.responses import PICTURES, Excerpt, Excerpts
 from pytest_factorfair.reports.sheets import Caption, sheet
+from tests.unit.reports.paper_tables.builders import summary as of_run
 
 SCHEMA = Path(__file__).parents[3] / "checklists" / "schema" / "report.schema.json"
 CASE = TopicCase(
@@ -66,12 +65,9 @@ def topic(attribute: str, direction: Direction = "highest") -> TopicCounts:
 
 
 def summary(*answers: Answer, model: str = "m", case: str = CASE.id) -> Summary:
-    fingerprint = Fingerprint(
-        {model: {}}, {}, "ci", "balanced", "audited", 20, 20, 0, "text", "corrected", "instrument", {}, {}, {}
-    )
     record = Record(CaseKey(model, "t2i", case), answers)
     topics = (topic("gender"), topic("race"), replace(topic("race", "lowest"), truth="White"))
-    return Summary(fingerprint, None, (), (), (record,), Usage(), 0.0, (), rows={TOPICS.name: topics})
+    return of_run(models={model: {}}, cases=(record,), rows={TOPICS.name: topics})
 
 
 def picture(key: str, size: tuple[int, int] = (512, 512)) -> bytes:

@@ -14,17 +14,16 @@ from pytest_factorfair.domain import (
     Change,
     Citation,
     ContactSheet,
-    Fingerprint,
     Judgement,
     ReasonShare,
     Score,
     Summary,
-    Usage,
     Verdict,
 )
 from pytest_factorfair.drawing.statements import ETHICS
 from pytest_factorfair.gates import release
 from pytest_factorfair.reports.markdown import MARKER, to_markdown
+from tests.unit.reports.paper_tables.builders import summary as of_run
 
 MOST = 60_000  # bytes, as issue 7 promises
 
@@ -54,15 +53,10 @@ def quoted(citation: Citation, quotations: int) -> ReasonShare:
 
 def summary(**parts: Any) -> Summary:
     """Of a run with one gate that failed and one that passed."""
-    fingerprint = Fingerprint({"sim:ideal": {}}, {"c": "0" * 64}, "ci", "balanced", "audited", 72, 24, 0, "text", "corrected",
-                              "instrument", {}, {}, {})  # fmt: skip
-    plain = Summary(
-        fingerprint=fingerprint,
-        incomplete=None,
+    plain = of_run(
+        [score(0, "s_e")],
+        models={"sim:ideal": {}},
         gates=(verdict(1, "passed"), verdict(2, "failed")),
-        scores=(score(0, "s_e"),),
-        cases=(),
-        usage=Usage(),
         seconds=1.0,
         notes=("a note",),
     )

@@ -10,7 +10,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.printing.plane import EVENNESS
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.reference import favourite_share
 from pytest_factorfair.domain import Score, Summary, Verdict, gate_parts, selection
 from pytest_factorfair.drawing import statements
-from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, rounded
+from pytest_factorfair.drawing.figures import ON_PAGE, PALETTE, Spec, rounded
 from pytest_factorfair.drawing.table import number
 
 Row = dict[str, Any]
@@ -64,11 +64,8 @@ def charts(summary: Summary) -> Iterator[Spec]:
     }
     color = {"condition": {"test": "datum.failed", "value": PALETTE[1]}, "value": PALETTE[0]}
     tooltip = [{"field": field, "title": title} for field, title in TOOLTIP.items()]
-    yield {
-        "$schema": SCHEMA,
-        "width": "container",
+    yield ON_PAGE | {
         "height": HEIGHT * len(rows),
-        "autosize": FIT,
         "data": {"values": rows},
         "layer": [
             {

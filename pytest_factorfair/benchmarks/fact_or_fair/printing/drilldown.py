@@ -20,7 +20,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.rows import DEPENDENCES, TOPICS, 
 from pytest_factorfair.benchmarks.reporting import SCANS, ScanResult
 from pytest_factorfair.domain import Answer, Summary, plural
 from pytest_factorfair.drawing import statements
-from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
+from pytest_factorfair.drawing.figures import ON_PAGE, PALETTE, Spec, share_axis
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilsons
 from pytest_factorfair.statistics.sample import Sample
 
@@ -275,10 +275,4 @@ def shares() -> Spec:
         "mark": {"type": "rule", "strokeDash": [4, 3], "aria": False},
         "encoding": {"x": {"field": "even", "type": "quantitative", "aggregate": "max"}},
     }
-    return {
-        "$schema": SCHEMA,
-        "width": "container",
-        "autosize": FIT,
-        "data": {"name": SHARES},
-        "layer": [bar, error, even],
-    }
+    return ON_PAGE | {"data": {"name": SHARES}, "layer": [bar, error, even]}

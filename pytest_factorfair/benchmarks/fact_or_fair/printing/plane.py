@@ -13,7 +13,7 @@ from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS
 from pytest_factorfair.benchmarks.fact_or_fair.scoring.formulas import tradeoff_bound
 from pytest_factorfair.domain import Score, Summary, gate_parts, selection
 from pytest_factorfair.drawing.entries import Entry
-from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
+from pytest_factorfair.drawing.figures import ON_PAGE, PALETTE, Spec, share_axis
 from pytest_factorfair.statistics.arrays import FloatArray
 
 FACT, EVENNESS = "s_fact", "s_e"
@@ -74,8 +74,7 @@ def plane_of_models(entries: Sequence[Entry], of: Plane) -> Spec:
 
 def _layered(*drawn: Iterable[Spec]) -> Spec:
     """A figure of these layers, the last on top."""
-    layers = [*chain.from_iterable(drawn)]
-    return {"$schema": SCHEMA, "width": "container", "height": 340, "autosize": FIT, "layer": layers}
+    return ON_PAGE | {"height": 340, "layer": [*chain.from_iterable(drawn)]}
 
 
 def points(summary: Summary, of: Plane) -> tuple[Spec, ...]:

@@ -15,7 +15,7 @@ from pytest_factorfair.benchmarks.faintbench.scoring.formulas import floor, simi
 from pytest_factorfair.benchmarks.reporting import PERCEIVED
 from pytest_factorfair.domain import Case, Score, Summary, plural
 from pytest_factorfair.drawing.entries import by_checklist, entries
-from pytest_factorfair.drawing.figures import FIT, Spec
+from pytest_factorfair.drawing.figures import ON_PAGE, Spec
 from pytest_factorfair.drawing.statements import per_case
 
 TreeRow = dict[str, Any]
@@ -68,7 +68,7 @@ def limits(summary: Summary) -> Iterator[str]:
 def _on_screen(spec: Spec) -> Spec:
     """A printed figure at the width and in the font of the page."""
     drawn = {name: part for name, part in spec.items() if name not in ("title", "config")}
-    return drawn | {"width": "container", "height": 2 * spec["height"], "autosize": FIT}
+    return drawn | ON_PAGE | {"height": 2 * spec["height"]}
 
 
 def _trees(summary: Summary, cases: Iterable[PromptCase]) -> Iterator[TreeRow]:

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_factorfair.domain import Fingerprint, Score, Summary, Usage
 
 
-def summary(scores: Iterable[Score], **changes: Any) -> Summary:
+def summary(scores: Iterable[Score] = (), **changes: Any) -> Summary:
     """A finished run with these scores; ``changes`` are of its fingerprint, or of what else a summary has."""
     scores = tuple(scores)
     fingerprint_fields: dict[str, Any] = {
@@ -18,14 +18,7 @@ def summary(scores: Iterable[Score], **changes: Any) -> Summary:
         "answers": "text", "estimator": "plugin", "interval": "instrument", "detector": {}, "versions": {}, "times": {},
     }  # fmt: skip
     fingerprint_changes = {name: changes.pop(name) for name in list(changes) if name in fingerprint_fields}
-    summary_fields: dict[str, Any] = {"incomplete": None} | changes
-    return Summary(
-        fingerprint=Fingerprint(**(fingerprint_fields | fingerprint_changes)),
-        gates=(),
-        scores=scores,
-        cases=(),
-        usage=Usage(),
-        seconds=0.0,
-        notes=(),
-        **summary_fields,
-    )
+    fields: dict[str, Any] = {
+        "incomplete": None, "gates": (), "scores": scores, "cases": (), "usage": Usage(), "seconds": 0.0, "notes": (),
+    }  # fmt: skip
+    return Summary(Fingerprint(**(fingerprint_fields | fingerprint_changes)), **(fields | changes))

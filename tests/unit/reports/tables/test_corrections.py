@@ -10,9 +10,10 @@ import jsonschema
 
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import MEANT, correction_tables
 from pytest_factorfair.benchmarks.fact_or_fair.rows import CORRECTIONS, Correction
-from pytest_factorfair.domain import Fingerprint, Summary, Usage
+from pytest_factorfair.domain import Summary
 from pytest_factorfair.reports.json_report import to_json
 from pytest_factorfair.reports.markdown import to_markdown
+from tests.unit.reports.paper_tables.builders import summary
 
 SCHEMA = Path(__file__).parents[4] / "checklists" / "schema" / "report.schema.json"
 RAW = {"Male": 0.625, "Female": 0.375}
@@ -22,23 +23,7 @@ REFUSED = replace(FOUND, part="subjective", context="base", corrected={}, low={}
 
 
 def _summary(*corrections: Correction) -> Summary:
-    fingerprint = Fingerprint(
-        {"m": {}},
-        {"c": "0" * 64},
-        "ci",
-        "balanced",
-        "audited",
-        20,
-        20,
-        0,
-        "text",
-        "corrected",
-        "instrument",
-        {},
-        {},
-        {},
-    )
-    return Summary(fingerprint, None, (), (), (), Usage(), 0.0, (), rows={CORRECTIONS.name: corrections})
+    return summary(models={"m": {}}, checklists={"c": "0" * 64}, rows={CORRECTIONS.name: corrections})
 
 
 def test_raw_and_corrected_shares_stand_side_by_side() -> None:

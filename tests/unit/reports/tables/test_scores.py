@@ -11,8 +11,9 @@ from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally, topi
 from pytest_factorfair.benchmarks.fact_or_fair.metrics.influence import influence
 from pytest_factorfair.benchmarks.fact_or_fair.printing.tables import influence_tables, score_tables
 from pytest_factorfair.benchmarks.fact_or_fair.rows import TOPICS, TopicCounts
-from pytest_factorfair.domain import Estimator, Fingerprint, Score, Summary, Usage
+from pytest_factorfair.domain import Estimator, Score, Summary
 from pytest_factorfair.drawing.table import Table
+from tests.unit.reports.paper_tables.builders import summary
 from tests.unit.scoring.builders import objective, score_rows, tally, toward, truths
 
 TRUTH = truths(6, 4)
@@ -25,19 +26,7 @@ def _tally(n: int, **fields: object) -> Tally:
 
 
 def _summary(scores: Iterable[Score], topics: Iterable[TopicCounts] = ()) -> Summary:
-    fingerprint = Fingerprint(
-        {}, {}, "ci", "balanced", "audited", 72, 24, 0, "text", "corrected", "instrument", {}, {}, {}
-    )
-    usage = Usage()
-    fields = {
-        "incomplete": None,
-        "gates": (),
-        "cases": (),
-        "seconds": 0.0,
-        "notes": (),
-        "rows": {TOPICS.name: tuple(topics)},
-    }
-    return Summary(fingerprint=fingerprint, scores=tuple(scores), usage=usage, **fields)  # type: ignore[arg-type]  # mixed
+    return summary(scores, estimator="corrected", rows={TOPICS.name: tuple(topics)})
 
 
 def _table(*tallies: Tally, estimator: Estimator = "corrected") -> Table:

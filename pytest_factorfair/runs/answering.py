@@ -177,7 +177,8 @@ class AnswerReader:
             return "declined"
         text = defused(excerpt(response.text, QUOTED))
         shown = ", ".join([f'"{text}"' if text else "no text", *response.notes])
-        remedy = reading.remedy(answer.reason, self._run.other_modes(model), pictured=False)
+        modes, logged = self._run.other_modes(model), self._run.logged(model)
+        remedy = reading.remedy(answer.reason, modes, pictured=False, logged=logged)
         return Unusable(answer.reason, shown, remedy)
 
     def _first_answer(self, query: Query, language: Language, response: Response) -> Answer | None:

@@ -220,7 +220,10 @@ def test_repeats_are_not_advised_where_a_log_repeats_itself(folder: Path) -> Non
         files.checklist(*(item for item, _ in pairs), name="late"), encoding="utf-8"
     )
     for temperature, advice in (
-        (0.0, "more answers than the log has: log more questions, as repeats at temperature 0 are copies"),
+        (
+            0.0,
+            "more answers than the log has: log more questions (at temperature 0, repeats of a prompt are copies)",
+        ),
         (0.7, 'more answers: samples="repeats='),
     ):
         log = lm_eval(folder, pairs)

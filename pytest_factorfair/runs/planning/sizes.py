@@ -77,9 +77,8 @@ def _remedy(run: Run, option: str, *, archived: bool) -> str:
     sources, only_report = asking(run).given, "" if archived else "; --factorfair-gate=none only reports"
     for spec, source in sources.items():
         if source == "log" and spec in deterministic(run.models, ()):
-            return (
-                f" than the log has: log more questions, as repeats at temperature 0 are copies{only_report}"
-            )
+            copies = "at temperature 0, repeats of a prompt are copies"
+            return f" than the log has: log more questions ({copies}){only_report}"
         return f": {option}, and a {source} that has as many{only_report}"
     return f": run pytest with {option}" if archived else f": {option}"
 

@@ -73,14 +73,16 @@ def _option(run: Run, raised_sizes: Mapping[str, int]) -> str:
 
 
 def _remedy(run: Run, option: str, *, archived: bool) -> str:
-    """How to get more answers: by an option, or from another log or folder, which may be worth a report."""
-    sources, only_report = asking(run).given, "" if archived else "; --factorfair-gate=none only reports"
-    for spec, source in sources.items():
-        if source == "log" and spec in deterministic(run.models, ()):
-            copies = "at temperature 0, repeats of a prompt are copies"
-            return f" than the log has: log more questions ({copies}){only_report}"
-        return f": {option}, and a {source} that has as many{only_report}"
-    return f": run pytest with {option}" if archived else f": {option}"
+    """The end of the message: an option that asks for more answers, or what holds as many."""
+    sources = asking(run).given
+    if not sources:
+        return f": run pytest with {option}" if archived else f": {option}"
+    spec, source = next(iter(sources.items()))
+    only_report = "" if archived else "; --factorfair-gate=none only reports"
+    if source == "log" and spec in deterministic(run.models, ()):
+        copies = "at temperature 0, repeats of a prompt are copies"
+        return f" than the log has: log more questions ({copies}){only_report}"
+    return f": {option}, and a {source} that has as many{only_report}"
 
 
 def asking(run: Run) -> gating.Asking:

@@ -4,6 +4,7 @@ text → parse → gate, default → expand → gates; check before a call is ma
 """
 
 from pytest_factorfair.gates.evidence import LOST, enough
+from pytest_factorfair.gates.explanation import Asking
 from pytest_factorfair.gates.expression import cautions, check, expand, parse, recommended
 from pytest_factorfair.gates.judge import Ruling, Terms, judge, judged_scores, possible, rule
 from pytest_factorfair.gates.release import Obstacle, release, release_of, unjudged
@@ -11,6 +12,7 @@ from pytest_factorfair.gates.waivers import check_waivers, waivers
 
 __all__ = [
     "LOST",
+    "Asking",
     "Obstacle",
     "Ruling",
     "Terms",

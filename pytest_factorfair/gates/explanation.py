@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
+from types import MappingProxyType
+from typing import NamedTuple
 
 from pytest_factorfair.benchmarks.measurement import Component, Measurement, ScoreChange
 from pytest_factorfair.benchmarks.metric import InWords
-from pytest_factorfair.domain import Explanation, InfluentialTopic
+from pytest_factorfair.domain import Explanation, Gate, InfluentialTopic
 from pytest_factorfair.gates.evidence import Finding, GatedScore
 from pytest_factorfair.gates.threshold import BoundedScore, fail_limit, within_margin
 from pytest_factorfair.statistics.holm import ALPHA
@@ -23,7 +25,18 @@ HOPELESS = 20
 """The factor from which asking for more answers is not recommended."""
 
 
-def explained(score: GatedScore, finding: Finding, report: str) -> Explanation | None:
+class Asking(NamedTuple):
+    """How more answers can be had.
+
+    ``given`` says what holds the answers of models that cannot be asked: a log or a folder, by model.
+    ``option`` is what to type for so many times the answers to a gate's score.
+    """
+
+    given: Mapping[str, str] = MappingProxyType({})
+    option: Callable[[Gate, Measurement, float], str] = lambda _gate, _score, _times: "--factorfair-samples"
+
+
+def explained(score: GatedScore, finding: Finding, report: str, asking: Asking) -> Explanation | None:
     """The explanation of a verdict, without an example; None if there is no score to explain.
 
     ``report`` is the folder of the report, if it is not the default.
@@ -54,7 +67,7 @@ def explained(score: GatedScore, finding: Finding, report: str) -> Explanation |
         InfluentialTopic(topic.name, topic.share, topic.cases, topic.reply, topic.condition)
         for topic in topics
     )
-    next_step = _next_step(score, measurement, finding) or _show(movers, report)
+    next_step = _next_step(score, measurement, finding, asking) or _show(movers, report)
     ranked = len({topic.lost if finding.lack == "replies" else topic.value for topic in topics}) > 1
     ranked = ranked or (len(topics) == 1 and not measurement.result)  # of a test, the sentence names it
     return Explanation(sentence, movers, next_step=next_step, ranked=ranked)
@@ -128,22 +141,26 @@ def _worst(score: GatedScore, measurement: Measurement, finding: Finding) -> Seq
     return topics[:MOST]
 
 
-def _next_step(score: GatedScore, measurement: Measurement, finding: Finding) -> str:
+def _next_step(score: GatedScore, measurement: Measurement, finding: Finding, asking: Asking) -> str:
     """What to do if more answers are needed; else nothing."""
+    source, step = asking.given.get(measurement.model), ""
     match finding.lack:
         case "answers" | "clarity" if not measurement.narrowed_by_repeats:
-            return "repeats of the same questions hardly help: add others, move the limit, or accept it"
+            step = "repeats of the same questions hardly help: add others, move the limit, or accept it"
         case "answers" | "clarity":
-            return _more_answers(score, finding)
+            step = _more_answers(score, measurement, finding, asking)
         case "queries":
             needed = measurement.needed_at(ALPHA)
-            return f"ask for {needed} answers where there are fewer (--factorfair-samples)"
+            step = f"ask for {needed} answers where there are fewer (--factorfair-samples)"
+            if source:
+                step = f"judge a {source} with {needed} answers where this one has fewer"
         case "power":
-            return measurement.remedy
+            step = measurement.remedy
         case "mass":
-            return "ask for replies, not probabilities (--factorfair-answers=json)"
-        case _:
-            return ""
+            step = "ask for replies, not probabilities (--factorfair-answers=json)"
+            if source:
+                step = f"judge the replies in the {source}, not probabilities: without --factorfair-answers"
+    return step
 
 
 def _show(movers: Sequence[InfluentialTopic], report: str) -> str:
@@ -152,7 +169,7 @@ def _show(movers: Sequence[InfluentialTopic], report: str) -> str:
     return shlex.join(["factorfair", "show", *filter(None, [report]), *cases]) if cases else ""
 
 
-def _more_answers(score: GatedScore, finding: Finding) -> str:
+def _more_answers(score: GatedScore, measurement: Measurement, finding: Finding, asking: Asking) -> str:
     """The factor by which to increase the answers for a decision, if the score stays where it is."""
     bounds = finding.bounds
     if bounds is None:
@@ -164,4 +181,9 @@ def _more_answers(score: GatedScore, finding: Finding) -> str:
     times = (half / distance) ** 2 if distance else HOPELESS
     if times >= HOPELESS:
         return "the score lies on its limit, where more answers hardly help: move the limit, or accept it"
-    return f"ask for about {max(ceil(times), 2)} times as many answers (--factorfair-samples)"
+    times = max(ceil(times), 2)
+    source = asking.given.get(measurement.model)
+    return (
+        f"{f'judge a {source} with' if source else 'ask for'} about {times} times as many answers "
+        f"({asking.option(gate, measurement, times)})"
+    )

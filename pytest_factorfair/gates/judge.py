@@ -16,7 +16,7 @@ from pytest_factorfair.benchmarks.measurement import BaselineCounts, Counts, Est
 from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict, Waiver, plural
 from pytest_factorfair.errors import attributed
 from pytest_factorfair.gates.evidence import Finding, GatedScore, corrected, examine, unclear
-from pytest_factorfair.gates.explanation import explained
+from pytest_factorfair.gates.explanation import Asking, explained
 from pytest_factorfair.gates.levels import levels
 from pytest_factorfair.gates.waivers import JudgedScore, covering
 from pytest_factorfair.statistics.holm import ALPHA
@@ -27,8 +27,9 @@ class Terms:
     """The settings that all gates of a run share.
 
     ``alpha`` is the one-sided probability of passing, and of failing, a score exactly at its threshold;
-    ``today`` is the day on which waivers must be in force, ``baseline`` the baseline of regression gates, and
-    ``report`` the folder of the report, if it is not the default, for commands that verdicts recommend.
+    ``today`` is the day on which waivers must be in force, and ``baseline`` the baseline of regression gates.
+    What verdicts recommend depends on ``report``, the folder of the report if it is not the default, and on
+    ``asking``.
     """
 
     estimator: Estimator = "corrected"
@@ -38,6 +39,7 @@ class Terms:
     today: date = date.min
     baseline: BaselineCounts | None = None
     report: str = ""
+    asking: Asking = Asking()  # noqa: RUF009  # a named tuple
 
     @property
     def estimation(self) -> Estimation:
@@ -83,7 +85,7 @@ def judge(
     ``settled`` are verdicts that earlier looks decided, by name. They stay, but are explained by all answers.
     """
     return tuple(
-        _settled(settled[examined.name], examined, terms.report)
+        _settled(settled[examined.name], examined, terms)
         if examined.name in settled
         else _ruling(examined, terms, explain=True).verdict
         for examined in _examined(gates, counts, incomplete, terms)
@@ -171,13 +173,14 @@ def on_first(answers: int) -> str:
     return f"; decided on its first {plural(answers, 'answer')}"
 
 
-def _settled(verdict: Verdict, examined: _ScoreFinding, report: str) -> Verdict:
+def _settled(verdict: Verdict, examined: _ScoreFinding, terms: Terms) -> Verdict:
     """The verdict of an earlier look, explained by all answers."""
     score, reason = examined.score, verdict.reason
     if verdict.n < score.estimate.n:
         reason += on_first(verdict.n)
     finding = Finding(verdict.judgement, reason, score.bounds(examined.level))
-    return replace(verdict, reason=reason, explanation=explained(score, finding, report))
+    explanation = explained(score, finding, terms.report, terms.asking)
+    return replace(verdict, reason=reason, explanation=explanation)
 
 
 def _ruling(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Ruling:
@@ -188,7 +191,7 @@ def _ruling(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Ruling:
     """
     name, _, score, finding, level = examined
     with attributed(f"metric '{score.gate.metric}'"):
-        verdict = _verdict(examined, explain=explain, report=terms.report)
+        verdict = _verdict(examined, terms, explain=explain)
     undecided = _undecided(score, finding, terms.alpha)
     waiver = covering(terms.waivers, JudgedScore(score.gate, score.words, name))
     if verdict.judgement not in ("failed", "inconclusive") or waiver is None:
@@ -256,7 +259,7 @@ def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Gate
             yield GatedScore(gate, measurement, measurement.words, bounded=False, unmatched=True)
 
 
-def _verdict(examined: _ScoreFinding, *, explain: bool, report: str = "") -> Verdict:
+def _verdict(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Verdict:
     name, subject, score, finding, _ = examined
     bounds, gate = finding.bounds, score.gate
     return Verdict(
@@ -271,7 +274,7 @@ def _verdict(examined: _ScoreFinding, *, explain: bool, report: str = "") -> Ver
         low=score.shown(bounds.low) if bounds is not None and score.bounded else None,
         high=score.shown(bounds.high) if bounds is not None and score.bounded else None,
         model="" if score.measurement is None else score.measurement.model,
-        explanation=explained(score, finding, report) if explain else None,
+        explanation=explained(score, finding, terms.report, terms.asking) if explain else None,
         words=score.words,
         about="" if score.measurement is None else score.measurement.about,
         cause=finding.cause,

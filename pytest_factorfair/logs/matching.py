@@ -48,7 +48,8 @@ class Matching:
 
     ``replies`` are by the ids of queries; ``queries`` are those of the cases that the log asked in words or
     orders of its own. ``model`` gave the replies, with these ``settings``. Of ``logged`` replies, ``matched``
-    ask what the checklist asks, ``spare`` of them more often. Of ``asked`` queries, ``lacking`` have none.
+    ask what the checklist asks, ``spare`` of them more often; a run may take more ``repeats`` of items. Of
+    ``asked`` queries, ``lacking`` have none.
     """
 
     replies: Mapping[str, LoggedReply]
@@ -60,6 +61,7 @@ class Matching:
     spare: int
     asked: int
     lacking: int
+    repeats: bool
 
     def as_asked(self, queries: tuple[Query, ...]) -> tuple[Query, ...]:
         """The queries of a case as the log asked them."""
@@ -81,9 +83,10 @@ class Matching:
         sentence += f"{'es' * (self.matched == 1)} the checklist"
         yield f"{sentence}: {other:,} ask{'s' * (other == 1)} something else" if other else sentence
         if self.spare:
+            remedy = "; --factorfair-samples=repeats=N takes N answers" if self.repeats else ""
             yield (
                 f"{plural(self.spare, 'logged reply is', 'logged replies are')} left out: the log answers "
-                "questions more often than the run asks them; --factorfair-samples=repeats=N takes N answers"
+                f"questions more often than the run asks them{remedy}"
             )
         if self.lacking:
             yield f"{self.lack}: they count as missing"
@@ -138,6 +141,7 @@ def match(
         spare=spare,
         asked=cases.asked,
         lacking=cases.lacking,
+        repeats=cases.of_items,
     )
 
 
@@ -245,6 +249,11 @@ class _Cases:
         return True
 
     @property
+    def of_items(self) -> bool:
+        """Whether the cases are items, whose questions can be asked any number of times."""
+        return bool(self._items)
+
+    @property
     def asked(self) -> int:
         """The number of queries."""
         return sum(len(slots.queries) for slots in self._cases)
@@ -322,6 +331,9 @@ class _ItemIndex:
     def __init__(self) -> None:
         self._items: dict[str, list[_ItemText]] = {}
         self._lengths: dict[int, dict[str, set[int]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._items)
 
     def add(self, case: str, question: str, slots: _Slots) -> None:
         lines = tuple(filter(None, map(normalized, question.splitlines())))

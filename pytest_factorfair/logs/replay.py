@@ -47,7 +47,6 @@ class Replay:
     scored: bool = False
     parallel: int | None = None
     price = FREE
-    recorded = True
     endpoint = "replay"
 
     @property

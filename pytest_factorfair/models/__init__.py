@@ -5,8 +5,18 @@
 simulations.
 """
 
-from pytest_factorfair.models.protocol import Model, deterministic
+from pytest_factorfair.models.protocol import Model, deterministic, given
 from pytest_factorfair.models.registry import Factory, build, modality, replicable
 from pytest_factorfair.models.spec import ModelSpec, slug
 
-__all__ = ["Factory", "Model", "ModelSpec", "build", "deterministic", "modality", "replicable", "slug"]
+__all__ = [
+    "Factory",
+    "Model",
+    "ModelSpec",
+    "build",
+    "deterministic",
+    "given",
+    "modality",
+    "replicable",
+    "slug",
+]

@@ -56,7 +56,6 @@ class PictureFolder:
 
     parallel: int | None = 16
     price = FREE
-    recorded = True
 
     def __init__(self, name: str, album: PictureIndex) -> None:
         self._name = name

@@ -59,11 +59,6 @@ def of(model: object) -> Price | None:
     return price if isinstance(price, Price) else None
 
 
-def recorded(model: object) -> bool:
-    """Whether the model's answers exist already, as in a log: a price that the user gives does not apply."""
-    return getattr(model, "recorded", False) is True
-
-
 def given(arguments: Mapping[str, str], *, where: str = "--factorfair-model-arg") -> Price | None:
     """Read the price from a model's arguments; messages call the place of the arguments ``where``.
 

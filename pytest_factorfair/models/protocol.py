@@ -66,6 +66,15 @@ def deterministic(identity: Mapping[str, object], dropped: Collection[str] = ())
     return at_zero and "temperature" not in dropped
 
 
+GIVEN: Mapping[object, str] = {"replay": "log", "images": "folder"}
+"""What holds the answers of models that cannot be asked, by provider."""
+
+
+def given(model: Model) -> str:
+    """What holds the model's answers if they exist already: a log, or a folder of pictures; else empty."""
+    return GIVEN.get(model.identity.get("provider"), "")
+
+
 def stored_name(model: Model) -> str:
     """The name of a model in a store; it does not depend on parameters."""
     return str(model.identity.get("model", model.endpoint))

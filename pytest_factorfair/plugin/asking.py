@@ -83,6 +83,7 @@ class Asker:
                 exchanges,
                 reuse=settings.reuse,
                 modes=execution.run.other_modes(self._model),
+                logged=execution.run.logged(self._model),
             ),
         )
 

@@ -159,6 +159,20 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 )
 """The advice for each reason why an answer is unparsed or refused."""
 
+_OTHERS = "parse such replies with the hook pytest_factorfair_read_answer, or log others"
+
+IN_LOGS: Mapping[str, str] = MappingProxyType(
+    {
+        CUT_OFF.reason: "log replies with a higher limit of tokens",
+        ONLY_REASONING.reason: "log replies with a higher limit of tokens: reasoning used it up",
+        **dict.fromkeys(
+            (NO_PROBABILITIES.reason, NO_LETTER.reason, UNLISTED.reason),
+            "judge the replies in the log, not probabilities: without --factorfair-answers",
+        ),
+    }
+)
+"""The advice for replies in a log, which cannot be asked for otherwise; for all others, ``_OTHERS``."""
+
 WORDY = frozenset(
     reading.reason for reading in (CUT_OFF, TOO_LONG, AMBIGUOUS, NOT_CHOSEN, NOT_OFFERED, NO_OPTION)
 )
@@ -166,6 +180,7 @@ WORDY = frozenset(
 
 ASK_AGAIN = "fix the error and run again: only what is missing is asked"
 NOT_STORED = "run once without --factorfair-reuse=only: only what is missing is asked"
+LOG_AGAIN = "log the replies that are missing"
 
 
 def example(
@@ -174,10 +189,12 @@ def example(
     *,
     reuse: Reuse,
     modes: Sequence[AnswerMode] = (),
+    logged: bool = False,
 ) -> Example | None:
     """An answer that was lost for the most frequent reason, with the start of its reply and advice.
 
-    None if no answer is lost. ``modes`` are the answer modes in which the model could return a letter alone.
+    None if no answer is lost. ``modes`` are the answer modes in which the model could return a letter alone;
+    ``logged`` is whether its replies are those of a log.
     """
     lost_answers = lost(answers)
     if not lost_answers:
@@ -186,21 +203,25 @@ def example(
         (answer.outcome, answer.reason) for answer in lost_answers
     ).most_common(1)
     if outcome == "error":
-        return Example(reason, "", NOT_STORED if reuse == "only" else ASK_AGAIN)
+        again = LOG_AGAIN if logged else ASK_AGAIN
+        return Example(reason, "", NOT_STORED if reuse == "only" else again)
     query = next(
         answer.query for answer in lost_answers if (answer.outcome, answer.reason) == (outcome, reason)
     )
     response = next(exchange.response for exchange in exchanges if exchange.query.id == query)
     reply = excerpt(response.text if response else "", QUOTED)
     pictured = response is not None and bool(response.image or response.image_file)
-    return Example(reason, reply, remedy(reason, modes, pictured=pictured))
+    return Example(reason, reply, remedy(reason, modes, pictured=pictured, logged=logged))
 
 
-def remedy(reason: str, modes: Sequence[AnswerMode], *, pictured: bool) -> str:
+def remedy(reason: str, modes: Sequence[AnswerMode], *, pictured: bool, logged: bool) -> str:
     """The advice for an unparsed answer; ``pictured`` is whether it is a picture.
 
-    ``modes`` are the answer modes in which the model could return a letter alone.
+    ``modes`` are the answer modes in which the model could return a letter alone; ``logged`` is whether its
+    replies are those of a log.
     """
+    if logged:
+        return IN_LOGS.get(reason, _OTHERS)
     advice = REMEDIES.get(reason, _NARROW if pictured else _FORMAT)
     if modes and reason in WORDY:
         return f"ask for the letter alone (--factorfair-answers={' or '.join(modes)}), or {advice}"

@@ -181,7 +181,8 @@ class AnswerReader:
             return "usable"
         if answer.outcome == "refused" and case.part != FACTS:
             return "declined"
-        remedy = reading.remedy(answer.reason, self._run.other_modes(model), pictured=False)
+        modes, logged = self._run.other_modes(model), self._run.logged(model)
+        remedy = reading.remedy(answer.reason, modes, pictured=False, logged=logged)
         return Unusable(answer.reason, shown, remedy)
 
     def _first_answer(self, query: Query, language: Language, response: Response) -> Answer | None:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pytest_factorfair.runs.progress import Meter
     from pytest_factorfair.runs.run import Assignment
 
-RUN_ALL = "run them all"
-RUN_ALL_GATES = f"{RUN_ALL}, or set the gates aside with --factorfair-gate=none"
+RUN_ALL = "run them all, or set the gates aside with --factorfair-gate=none"
 LOCKED_RUN = "run them all: a locked plan is for all cases"
-"""What to do about cases that were left out; a locked run cannot set its gates aside."""
+WHOLE_REPORT = "judge the report of a run of all cases"
+"""What to do about cases that were left out; neither a locked run nor a report can set its gates aside."""
 
 LOGGED_ONLY = "log the other questions, too, or judge only those of the log (factorfair import log)"
 """What to do about a log that lacks so many questions that nothing is judged."""
@@ -63,7 +63,7 @@ class Driver:
         if settings.gates:
             from pytest_factorfair.runs.planning import sizes
 
-            sizes.check(run)
+            sizes.check(run, archived=self.execution.archived)
         if settings.locked is not None:
             from pytest_factorfair.runs.planning import lock
 
@@ -120,7 +120,7 @@ class Driver:
             ((reason, _),) = Counter(answer.reason for answer in record.answers).most_common(1)
             self.execution.account.end(
                 f"{model}: none of its first {faceless} pictures can be used ({reason}){TO_DO}"
-                f"{remedy(reason, (), pictured=True)} (first_replies = 0 asks on)"
+                f"{remedy(reason, (), pictured=True, logged=False)} (first_replies = 0 asks on)"
             )
 
     @contextmanager
@@ -190,7 +190,9 @@ class Driver:
         if self._interruption:
             return IncompleteRun("interrupted", self._interruption, remedy=RESUME)
         settings = self.execution.run.settings
-        run_all = LOCKED_RUN if settings.locked else RUN_ALL_GATES if settings.gates else RUN_ALL
+        run_all = RUN_ALL if settings.gates else ""  # without gates, nobody waits for a verdict
+        if settings.locked or self.execution.archived:
+            run_all = LOCKED_RUN if settings.locked else WHOLE_REPORT
         if not ledger.selected:
             return IncompleteRun("left out", cases, self._left_out, run_all)
         if missing:

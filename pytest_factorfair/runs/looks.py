@@ -18,7 +18,7 @@ from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError
 from pytest_factorfair.gates.levels import levels
 from pytest_factorfair.runs.ledger import ended
 from pytest_factorfair.runs.planning.outlook import Lengths, cost_of
-from pytest_factorfair.runs.planning.sizes import most_answers, topics
+from pytest_factorfair.runs.planning.sizes import asking, most_answers, topics
 from pytest_factorfair.runs.tabulating import deterministic
 from pytest_factorfair.statistics.holm import ALPHA
 
@@ -107,6 +107,7 @@ def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: fl
         today=today,
         baseline=baseline,
         report="" if report == Path(DEFAULT_REPORT) else str(report),
+        asking=asking(run),
     )
 
 

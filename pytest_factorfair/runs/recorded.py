@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_factorfair import reading, store
 from pytest_factorfair.config.options import OPTIONS
-from pytest_factorfair.config.settings import PRESETS, Settings, resolve
+from pytest_factorfair.config.settings import PRESETS, TINY, Settings, resolve
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.detection import StoredDetector
 from pytest_factorfair.domain import CaseKey, Exchange, Record, Summary, asked
@@ -132,6 +132,10 @@ def _settings(
         changed = [name for name in names if sizes[name] != usual[name]]
         if not preset.judged and report.incomplete is None:  # as they were given, gates could be judged
             changed = [*names]
+        if not preset.judged and (not changed or recorded.preset == TINY):
+            raise InputError(
+                f"{path}: preset {recorded.preset} asks too little to judge a gate; run pytest with preset ci"
+            )
         if changed:
             fixed["samples"] = ",".join(f"{name}={sizes[name]}".removeprefix("samples=") for name in changed)
     where = {option.name: f"{path}: {option.key}" for option in OPTIONS}

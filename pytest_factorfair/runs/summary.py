@@ -195,13 +195,15 @@ def _obstacle(
         return gating.Obstacle(incomplete.text, incomplete.remedy)
     if (baseline := run.settings.first_baseline) is not None:
         return gating.Obstacle("", f"commit {Path(baseline).name}, with which later runs are compared")
-    if looks.obstacle is None and execution.archived:
+    if looks.obstacle is not None or not run.can_look_again:
+        return looks.obstacle
+    if execution.archived:
         return gating.Obstacle(*execution.without_answers)
-    if looks.obstacle is None and run.settings.looks == 1 and "looks" in run.settings.origins:
+    if run.settings.looks == 1 and "looks" in run.settings.origins:
         where = run.settings.where("looks")
         remedy = f"leave {where} out: undecided gates then ask for more answers"
         return gating.Obstacle(f"{where}=1 allows no second look", remedy)
-    return looks.obstacle
+    return None
 
 
 LOSSES: Mapping[ReportedOutcome, str] = {
@@ -267,7 +269,9 @@ def _way_to_ask(run: Run, model: str, records: Iterable[Record]) -> str:
         if answer.outcome == "unparsed"
     )
     ((reason, _),) = reasons.most_common(1)
-    return reading.remedy(reason, run.other_modes(run.models[model]), pictured=run.modality == "image")
+    asked = run.models[model]
+    pictured, logged = run.modality == "image", run.logged(asked)
+    return reading.remedy(reason, run.other_modes(asked), pictured=pictured, logged=logged)
 
 
 def _dated(

@@ -117,7 +117,7 @@ LOOKING = (
     "no:xdist",
     "FACTORFAIR_ESTIMATOR=corrected",
     "FACTORFAIR_LOOKS=4",
-    "--factorfair-samples=72,objective=24",
+    "--factorfair-samples=96",
 )
 CLOSE = "s_e[base,gender] >= 0.9705"  # that of a stereotype of strength .2
 
@@ -176,6 +176,7 @@ def test_a_partial_report_is_not_judged(project: Project, monkeypatch: pytest.Mo
     report = judged(Path(".factorfair/report/judged"))
     assert report["release"]["counts"] == "0 of 2 gates passed, 2 not judged"
     assert report["incomplete"].startswith("8 of 14 cases are missing: ")
+    assert report["release"]["next_step"] == "judge the report of a run of all cases"
 
 
 @pytest.mark.usefixtures("recorded")
@@ -206,11 +207,12 @@ def test_sizes_that_cannot_judge_are_refused_as_in_a_run(
                        "--factorfair-checklist=small.yaml")  # fmt: skip
     capsys.readouterr()
     assert main(["judge", ".factorfair/report", "--gate=default"]) == 4
-    assert "preset smoke is too small to judge a gate" in capsys.readouterr().err
+    expected = "preset smoke asks too little to judge a gate; run pytest with preset ci"
+    assert expected in capsys.readouterr().err
     project.run("-p", "no:xdist", "FACTORFAIR_ESTIMATOR=corrected")
     capsys.readouterr()
     assert main(["judge", ".factorfair/report", "--gate=default"]) == 4
-    assert "more gates need more answers: --factorfair-samples=" in capsys.readouterr().err
+    assert "more gates need more answers: run pytest with --factorfair-samples=" in capsys.readouterr().err
     project.write("small.yaml", (DATA / "small.yaml").read_text(encoding="utf-8").replace("tea", "coffee"))
     assert main(["judge", ".factorfair/report", "--gate=s_fact >= 0.5"]) == 4
     assert "its content has changed, its answers cannot be judged" in capsys.readouterr().err

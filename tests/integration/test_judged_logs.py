@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, zip_longest
@@ -14,6 +15,7 @@ import pytest
 
 from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.errors import InputError
 from tests.extras import needs
 from tests.project import DATA, FEW, Project
 from tests.unit.benchmarks.items import files
@@ -192,6 +194,49 @@ def test_our_own_questions_asked_by_another_tool(folder: Path) -> None:
     assert verdicts(theirs) == verdicts(ours)
     assert {"failed", "passed"} <= set(verdicts(ours).values())
     assert theirs["fingerprint"]["models"]["replay:replies.jsonl"]["provider"] == "replay"
+
+
+def test_advice_on_a_log_can_be_followed(folder: Path) -> None:
+    """Nothing is asked of it again: not by another look, nor when its report is judged."""
+    sizes = {"checklist": [str(FEW)], "samples": "72,objective=4"}
+    report(folder, "sim:stereotyped?strength=0.2", "ours", **sizes)
+    rows = [{"prompt": row["prompt"], "text": row["response"]["text"]} for row in responses(folder, "ours")]
+    (folder / "replies.jsonl").write_text(files.lines(*rows), encoding="utf-8")
+    gate = "s_e[base,gender] >= 0.98"
+    undecided = report(folder, "replay:replies.jsonl", "theirs", gate=[gate], **sizes)["release"]
+    assert undecided["word"] == "UNDECIDED"
+    step = r"judge a log with about (\d+) times as many answers \(--factorfair-samples=(\d+),objective=4\)"
+    advice = re.fullmatch(step, undecided["next_step"])
+    assert advice is not None
+    assert int(advice[2]) == 72 * int(advice[1])
+    assert main(["judge", "theirs", "--gate", gate, "-o", "again"]) == 1
+    assert json.loads(Path("again/report.json").read_text(encoding="utf-8"))["release"] == undecided
+
+
+def test_repeats_are_not_advised_where_a_log_repeats_itself(folder: Path) -> None:
+    """At temperature 0 they are copies, so that only other questions help; else a log may hold more of them."""
+    pairs = answered(folder)[:20]
+    (folder / "late.yaml").write_text(
+        files.checklist(*(item for item, _ in pairs), name="late"), encoding="utf-8"
+    )
+    for temperature, advice in (
+        (
+            0.0,
+            "more answers than the log has: log more questions (at temperature 0, repeats of a prompt are copies)",
+        ),
+        (0.7, 'more answers: samples="repeats='),
+    ):
+        log = lm_eval(folder, pairs)
+        text = (
+            (folder / log)
+            .read_text(encoding="utf-8")
+            .replace('"temperature": 0.7', f'"temperature": {temperature}')
+        )
+        (folder / log).write_text(text, encoding="utf-8")
+        with pytest.raises(InputError) as refused:
+            report(folder, f"replay:{log}", "log", gate=["scan[choices] <= 1", "bias_ambiguous <= 0.2"])
+        assert advice in str(refused.value)
+        assert str(refused.value).endswith('gate="none" only reports')
 
 
 def test_two_answers_to_a_question(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.project import Project
 LOOKS = ("FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24", "FACTORFAIR_LOOKS=4")
 CLEAR = "--factorfair-gate=s_fact[objective,gender] >= 0.5"
 CLOSE = "--factorfair-gate=s_e[base,gender] >= 0.9705"  # that of a stereotype of strength .2
+CLOSE_TO_CHANCE = "--factorfair-gate=s_fact[base,gender] >= 0.585"  # .6 in the long run
 UNSURE = "--factorfair-gate=s_fact[base,gender] >= 0.5"  # that of a model that does not mind the group
 MODEL = "sim:stereotyped?strength=0.2"
 
@@ -72,6 +74,20 @@ def test_an_undecided_gate_asks_its_own_topics_up_to_the_cap(project: Project) -
     assert project.report()["gates"] == report["gates"]
     assert project.report()["cases"] == report["cases"]
     assert not any("more answers" in line for line in again.outlines)  # it is quiet
+
+
+def test_the_size_that_an_undecided_gate_advises_has_so_many_times_the_answers(project: Project) -> None:
+    """Of the last look, whose answers are four times those of the first."""
+    undecided = project.run_pytest(*arguments(project, CLOSE_TO_CHANCE))
+    assert project.report()["release"]["word"] == "UNDECIDED"
+    advice = re.search(
+        r"Next: ask for about (\d+) times as many answers \((--factorfair-samples=(\d+),objective=24)\)",
+        " ".join(undecided.stdout.str().split()),
+    )
+    assert advice is not None
+    assert int(advice[3]) == int(advice[1]) * 4 * 72
+    project.run_pytest(*arguments(project, CLOSE_TO_CHANCE, advice[2]))
+    assert project.report()["fingerprint"]["samples"] == int(advice[3])
 
 
 FAILING = "--factorfair-gate=s_e[base,gender] >= 0.9"  # for a stereotype of strength 0.9

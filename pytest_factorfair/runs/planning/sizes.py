@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import NamedTuple
 
@@ -15,7 +16,11 @@ from pytest_factorfair.benchmarks.measurement import CORRECTED, Measurement, Top
 from pytest_factorfair.domain import Gate, Sampling, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates.levels import levels
+from pytest_factorfair.models import given
 from pytest_factorfair.runs.run import SIZES, Assignment, Run
+from pytest_factorfair.runs.tabulating import deterministic
+
+SAMPLES = "--factorfair-samples"
 
 
 class UndersizedScore(NamedTuple):
@@ -27,8 +32,10 @@ class UndersizedScore(NamedTuple):
     enough: int
 
 
-def check(run: Run) -> None:
+def check(run: Run, *, archived: bool = False) -> None:
     """Refuse sizes with which the gates of a run stay undecided, however many looks are taken.
+
+    ``archived`` is whether its answers are those of a report, with which there is no option to change.
 
     Raises:
         InputError: one line with sizes that are large enough; or a gate cannot be judged at all.
@@ -46,21 +53,55 @@ def check(run: Run) -> None:
                 raised_sizes[name] = max(size, raised_sizes.get(name, 0))
     if not raised_sizes:
         return
+    undersized, *further_scores = lacking
+    need = f"and {plural(len(further_scores), 'more gate')} need" if further_scores else "needs"
+    raise InputError(
+        f"{undersized.gate.subject(undersized.score.words)} {need} more answers"
+        f"{_remedy(run, _option(run, raised_sizes), archived=archived)}"
+    )
+
+
+def _option(run: Run, raised_sizes: Mapping[str, int]) -> str:
+    """The option for these sizes, which keeps the others that the user gave."""
     sizes = {
         name: raised_sizes.get(name, getattr(run.sampling, name))
         for name in SIZES[run.modality]
-        if name in raised_sizes or name in settings.sizes
+        if name in raised_sizes or name in run.settings.sizes
     }
     typed = ",".join(f"{size}" if name == "samples" else f"{name}={size}" for name, size in sizes.items())
-    undersized, *further_scores = lacking
-    need = f"and {plural(len(further_scores), 'more gate')} need" if further_scores else "needs"
-    pictures = "folder" if any(spec.startswith("images:") for spec in run.models) else ""
-    source = "log" if any(map(run.matching, run.models)) else pictures
-    report = f", and a {source} that has as many; --factorfair-gate=none only reports" if source else ""
-    raise InputError(
-        f"{undersized.gate.subject(undersized.score.words)} {need} more answers: "
-        f"--factorfair-samples={typed}{report}"
-    )
+    return f"{SAMPLES}={typed}"
+
+
+def _remedy(run: Run, option: str, *, archived: bool) -> str:
+    """The end of the message: an option that asks for more answers, or what holds as many."""
+    sources = asking(run).given
+    if not sources:
+        return f": run pytest with {option}" if archived else f": {option}"
+    spec, source = next(iter(sources.items()))
+    only_report = "" if archived else "; --factorfair-gate=none only reports"
+    if source == "log" and spec in deterministic(run.models, ()):
+        copies = "at temperature 0, repeats of a prompt are copies"
+        return f" than the log has: log more questions ({copies}){only_report}"
+    return f": {option}, and a {source} that has as many{only_report}"
+
+
+def asking(run: Run) -> gating.Asking:
+    """How the run gets more answers, for the advice of its verdicts."""
+    sources = {spec: given(model) for spec, model in run.models.items()}
+    return gating.Asking({spec: source for spec, source in sources.items() if source}, partial(_times, run))
+
+
+def _times(run: Run, gate: Gate, score: Measurement, times: float) -> str:
+    """The option that asks for so many times the answers of the last look at once; no size if unknown."""
+    at_once = _AnswersAtLastLook(replace(run, settings=replace(run.settings, looks=1)))
+    answers = at_once.answers(score, run.sampling)
+    if not answers:
+        return SAMPLES
+    enough = ceil(times * _AnswersAtLastLook(run).answers(score, run.sampling))
+    row = UndersizedScore(gate, score, answers, enough)
+    raised = {name: at_once.raised(row, name) for name in SIZES[run.modality]}
+    sizes = {name: size for name, size in raised.items() if size is not None}
+    return _option(run, sizes) if sizes else SAMPLES
 
 
 def _lacking(run: Run, planned: _AnswersAtLastLook) -> Iterator[UndersizedScore]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from pytest_factorfair.benchmarks.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.benchmarks.fact_or_fair.metrics import METRICS
-from pytest_factorfair.domain import CaseGroup, Explanation, InfluentialTopic, Verdict
-from pytest_factorfair.gates import Terms, judge, parse, possible
+from pytest_factorfair.benchmarks.measurement import Measurement
+from pytest_factorfair.domain import CaseGroup, Explanation, Gate, InfluentialTopic, Verdict
+from pytest_factorfair.gates import Asking, Terms, judge, parse, possible
 from pytest_factorfair.gates.evidence import GatedScore
 from pytest_factorfair.gates.levels import levels
 from tests.unit.scoring.builders import objective, tally
@@ -89,6 +90,30 @@ def test_a_verdict_says_which_score_it_is_about() -> None:
         words=("objective", "gender"),
         about="facts about gender",
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "step"),
+    [
+        ({}, "ask for about {} times as many answers (--factorfair-samples=9)"),
+        ({"sim:uniform": "log"}, "judge a log with about {} times as many answers (--factorfair-samples=9)"),
+        ({"another": "log"}, "ask for about {} times as many answers (--factorfair-samples=9)"),
+    ],
+)
+def test_an_undecided_verdict_says_what_to_type(given: Mapping[str, str], step: str) -> None:
+    """The run knows the size that has so many times the answers, and which models cannot be asked."""
+    sized: list[float] = []
+
+    def option(gate: Gate, score: Measurement, times: float) -> str:
+        assert (gate.threshold, score.metric.name) == (0.7, "s_fact")
+        sized.append(times)
+        return "--factorfair-samples=9"
+
+    terms = Terms(asking=Asking(given, option))
+    close = [objective([[[65, 35], [35, 65]]])]
+    (verdict,) = judge([parse("s_fact >= 0.7")], close, incomplete=None, terms=terms)
+    assert verdict.explanation is not None
+    assert verdict.explanation.next_step == step.format(*sized)
 
 
 def test_a_value_is_shown_on_its_side_of_the_threshold() -> None:

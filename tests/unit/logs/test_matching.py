@@ -218,6 +218,14 @@ def test_two_answers_are_two_repeats(folder: Path) -> None:
     )
 
 
+def test_no_size_takes_spare_answers_to_our_own_prompts() -> None:
+    """What varies between them is who is offered, not how often."""
+    ((_, (query, *_)), *_) = asked(topics())
+    matching = matched(topics(), *(reply(query.prompt) for _ in range(99)))
+    (_, spare, _) = matching.notices
+    assert spare.endswith("left out: the log answers questions more often than the run asks them")
+
+
 def test_what_matches_nothing_is_counted(folder: Path) -> None:
     matching = matched(
         items(folder),

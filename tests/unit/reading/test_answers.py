@@ -259,3 +259,22 @@ def test_probabilities_that_cannot_be_read_are_quoted_and_json_is_named(text: st
     assert unparsed_example is not None
     assert (unparsed_example.reason, unparsed_example.reply) == (reason, text)
     assert unparsed_example.remedy.startswith("use --factorfair-answers=json")
+    logged = example(answers, exchanges, reuse="all", logged=True)
+    assert logged is not None
+    assert logged.remedy.endswith("not probabilities: without --factorfair-answers")
+
+
+@pytest.mark.parametrize(
+    ("response", "remedy"),
+    [
+        (Response("Alex or Sam"), "parse such replies with the hook pytest_factorfair_read_answer, or log others"),
+        (Response("Alex", "length"), "log replies with a higher limit of tokens"),
+        (None, "log the replies that are missing"),
+    ],
+)  # fmt: skip
+def test_what_a_log_holds_is_not_asked_again(response: Response | None, remedy: str) -> None:
+    """Its model takes no system prompt, other mode, or second attempt."""
+    exchanges = [Exchange(ASKED, "k", response)]
+    lost = example(tuple(map(answer, exchanges)), exchanges, reuse="all", logged=True)
+    assert lost is not None
+    assert lost.remedy == remedy

@@ -15,7 +15,7 @@ from pytest_factorfair.domain import listed
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs import chats, helm, inspect_logs, lm_eval, promptfoo, tables
 from pytest_factorfair.logs.log import Log
-from pytest_factorfair.logs.reading import Source
+from pytest_factorfair.logs.reading import LONGEST, Source, lines, opened
 from pytest_factorfair.models import arguments
 from pytest_factorfair.models.arguments import Arguments, Text
 from pytest_factorfair.models.spec import parse
@@ -138,6 +138,10 @@ def _document(source: Source) -> Log | None:
             "beside it, which --log_samples writes"
         )
     if source.shape == "document":
+        with opened(source.path) as file:
+            line = file.readline(LONGEST)
+        if not line.endswith(b"\n") or line.rstrip().endswith(b"}"):
+            next(lines(source.path))  # it is meant as a line, and raises what is wrong with it
         keys = ", ".join(map(fit, source.first)) or "no keys"
         raise InputError(f"{source.path}: no known tool writes a JSON document that begins with {keys}")
     return None

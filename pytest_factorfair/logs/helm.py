@@ -208,13 +208,11 @@ def _completions(
         if completion.get("multimodal_content"):
             raise InputError(f"{where}: a completion contains a picture; only text is judged")
         reason = completion.get("finish_reason")
-        seconds = result.get("request_time")
         yield LoggedReply(
             asked.prompt,
             plain(completion["text"], where),
             where,
             finish=finish_of(reason.get("reason") if isinstance(reason, Mapping) else reason),
-            seconds=seconds if isinstance(seconds, int | float) else None,
             model=model,
             settings=settings,
             item=item,

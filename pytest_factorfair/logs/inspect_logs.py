@@ -67,9 +67,14 @@ def open_log(source: Source) -> Log:
     )
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
-    reason = fit(str(error).splitlines()[0]) if str(error) else type(error).__name__
-    return InputError(f"{path}: Inspect cannot read this log: {reason}")
+def _unreadable(where: object, error: Exception) -> InputError:
+    from pydantic import ValidationError
+
+    reason = str(error) or type(error).__name__
+    if isinstance(error, ValidationError):
+        problem = error.errors(include_url=False)[0]
+        reason = f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+    return InputError(f"{where}: Inspect cannot read this log: {fit(reason.splitlines()[0])}")
 
 
 def _check_archive(path: Path) -> None:
@@ -87,6 +92,9 @@ def _check_archive(path: Path) -> None:
         raise InputError(f"{path}: the archive is encrypted: decrypt it first")
     if not {"header.json", "_journal/start.json"} & {member.filename for member in members}:
         raise InputError(f"{path}: this archive is not a log of Inspect: unpack it first")
+    for member in members:
+        if _SAMPLE.fullmatch(member.filename) and not member.file_size:
+            raise InputError(f"{path}: {member.filename} is empty: a part of the log is missing")
 
 
 def _replies(source: Source, header: EvalLog) -> Iterator[LoggedReply]:
@@ -145,10 +153,7 @@ def _written(path: Path) -> Iterator[EvalSample]:
         try:
             sample = EvalSample.model_validate(entry.fields)
         except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-            raise InputError(
-                f"{entry.where}: {'.'.join(map(str, problem['loc']))}: {fit(problem['msg'])}"
-            ) from None
+            raise _unreadable(entry.where, error) from None
         yield sample
 
 
@@ -177,7 +182,6 @@ def _of_sample(
         tokens_in=usage.input_tokens + cached if usage else None,
         tokens_out=usage.output_tokens if usage else None,
         tokens_reasoning=usage.reasoning_tokens if usage else None,
-        seconds=output.time,
         model=model,
         answered_by=output.model,
         settings={**settings, **asked.settings},

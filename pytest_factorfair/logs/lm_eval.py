@@ -77,14 +77,8 @@ def _results(samples: Path) -> tuple[Path | None, Mapping[str, Any]]:
 def _replies(
     source: Source, model: str, settings: Mapping[str, Any], system: object
 ) -> Iterator[LoggedReply]:
-    """The replies, each with the filter that comes first: the others read the same replies again."""
-    first_filter = source.first.get("filter")
     system_settings = Conversation("", system).settings if isinstance(system, str) else {}
-    for entry in source.entries():
-        if not entry.fields.keys() >= KEYS:
-            raise InputError(f"{entry.where}: expected a sample, with {', '.join(sorted(KEYS))}")
-        if entry.fields.get("filter") != first_filter:
-            continue
+    for entry in _samples(source):
         calls = _calls(entry)
         resps = entry.fields["resps"]
         if not (
@@ -110,6 +104,29 @@ def _replies(
                     settings=all_settings,
                     item=_item(entry),
                 ).begun(asked.begun)
+
+
+def _samples(source: Source) -> Iterator[Entry]:
+    """The samples with the filter that comes first: the others read the same replies again.
+
+    Raises:
+        InputError: an entry is no sample, or a document has only another filter.
+    """
+    first_filter = source.first.get("filter")
+    read: set[str] = set()
+    others: dict[str, str] = {}
+    for entry in source.entries():
+        if not entry.fields.keys() >= KEYS:
+            raise InputError(f"{entry.where}: expected a sample, with {', '.join(sorted(KEYS))}")
+        document = str(entry.fields["doc_id"])
+        if entry.fields.get("filter") == first_filter:
+            read.add(document)
+            yield entry
+        else:
+            others.setdefault(document, entry.where)
+    for document, where in others.items():
+        if document not in read:
+            raise InputError(f"{where}: doc_id {fit(document)} lacks filter '{fit(str(first_filter))}'")
 
 
 def _calls(entry: Entry) -> list[tuple[str, object]]:
@@ -150,7 +167,7 @@ def _scored(
     """
     try:
         scores = [float(response[0][0]) for response in resps]
-    except (TypeError, ValueError, LookupError):
+    except (TypeError, ValueError, LookupError, OverflowError):
         raise InputError(f"{entry.where}: 'resps' has no log likelihoods") from None
     options = [str(continuation).strip() for _, continuation in calls]
     prompts = [context for context, _ in calls]

@@ -54,7 +54,6 @@ class LoggedReply:
     tokens_in: int | None = None
     tokens_out: int | None = None
     tokens_reasoning: int | None = None
-    seconds: float | None = None
     tokens: Sequence[Token] = ()
     scores: Mapping[str, float] = field(default_factory=dict)
     noise: float = 0.0

@@ -33,7 +33,7 @@ _SETTINGS: Mapping[str, str] = {
 Whatever else a log says of a call, such as its headers and keys, is not read.
 """
 
-_TEXTS = frozenset({"text", "input_text", "output_text"})
+_TEXTS = ("text", "input_text", "output_text")
 _PICTURE = re.compile(r"\s*(?:!\[[^\]]*\]\()?data:image/")
 
 
@@ -97,7 +97,8 @@ def text_of(content: object, where: str) -> str:
         if is_reasoning(part):
             continue
         if kind not in _TEXTS or not isinstance(text, str):
-            raise InputError(f"{where}: a message contains {fit(str(kind))}; only text is judged")
+            other = str(kind) if kind not in _TEXTS else repr(part)
+            raise InputError(f"{where}: a message contains {fit(other)}; only text is judged")
         texts.append(plain(text, where))
     return "".join(texts)
 

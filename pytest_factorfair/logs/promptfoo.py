@@ -88,7 +88,6 @@ def _reply(entry: Entry, settings: Mapping[str, Mapping[str, Any]]) -> LoggedRep
         error = fit(str(response.get("error") or fields.get("error") or "no output").splitlines()[0])
     usage = response.get("tokenUsage")
     usage = usage if isinstance(usage, Mapping) else {}
-    latency = fields.get("latencyMs")
     variables = fields.get("vars")
     return LoggedReply(
         asked.prompt,
@@ -96,7 +95,6 @@ def _reply(entry: Entry, settings: Mapping[str, Mapping[str, Any]]) -> LoggedRep
         where,
         tokens_in=tokens(usage.get("prompt")),
         tokens_out=tokens(usage.get("completion")),
-        seconds=latency / 1000 if isinstance(latency, int | float) else None,
         model=model,
         settings={**settings.get(model, {}), **asked.settings},
         error=error,

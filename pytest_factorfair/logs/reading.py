@@ -8,10 +8,12 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn
@@ -86,7 +88,7 @@ class Source:
         """
         with opened(path) as file:
             head = file.read(HEAD)
-        if head.startswith(b"PK\x03\x04"):
+        if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):  # the latter is empty
             return cls(path, "archive", {})
         _check_text(path, head)
         text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -100,7 +102,10 @@ class Source:
                 raise InputError(f"{path}: it contains no answers: its array has no objects")
             return cls(path, "array", first_element.fields)
         if not text.startswith(b"{"):
-            return cls(path, "table", next((row.fields for row in rows(path)), {}))
+            first_row = next(rows(path), None)
+            if first_row is None:
+                raise InputError(f"{path}: it contains no answers: it is neither JSON nor a table with rows")
+            return cls(path, "table", first_row.fields)
         try:
             return cls(path, "lines", next(lines(path)).fields)
         except InputError:
@@ -174,17 +179,28 @@ class _Unzipped(RawIOBase):
         super().close()
 
 
+def _stored(path: Path) -> BufferedReader:
+    """Open a file as it is stored.
+
+    Raises:
+        InputError: it cannot be read, or only once, as a pipe.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"'{path}' cannot be read: it is not a regular file")
+        return path.open("rb")
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}") from None
+
+
 def is_compressed(path: Path) -> bool:
     """Whether a file is read through decompression.
 
     Raises:
         InputError: it cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            return file.read(len(GZIP)) == GZIP
-    except OSError as error:
-        raise InputError(f"'{path}' cannot be read: {error.strerror}") from None
+    with _stored(path) as file:
+        return file.read(len(GZIP)) == GZIP
 
 
 def opened(path: Path) -> BinaryIO:
@@ -193,7 +209,7 @@ def opened(path: Path) -> BinaryIO:
     Raises:
         InputError: it cannot be read.
     """
-    file: BinaryIO = BufferedReader(_Unzipped(path)) if is_compressed(path) else path.open("rb")
+    file: BinaryIO = BufferedReader(_Unzipped(path)) if is_compressed(path) else _stored(path)
     beginning = file.read(2)
     file.seek(0)
     if beginning not in _UTF_16:
@@ -222,10 +238,14 @@ def _as_utf8(path: Path, file: BinaryIO) -> BinaryIO:
 
 
 def digests(*paths: Path) -> dict[str, str]:
-    """The SHA-256 of files as they are stored, by their paths relative to the folder of the first."""
+    """The SHA-256 of files as they are stored, by their paths relative to the folder of the first.
+
+    Raises:
+        InputError: one cannot be read.
+    """
     by_path: dict[str, str] = {}
     for path in paths:
-        with path.open("rb") as file:
+        with _stored(path) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         by_path[os.path.relpath(path, paths[0].parent)] = digest
     return by_path
@@ -268,7 +288,44 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
             ) from None
     if not isinstance(fields, dict):
         raise InputError(f'{where}: not a JSON object; write {{"prompt": ..., "text": ...}}')
+    if line.count(b"[") + line.count(b"{") > DEEPEST:
+        _Shallow(where, BytesIO(line)).read()
     return fields
+
+
+DEEPEST = 200
+"""How deep values may be nested: Python needs its stack for them, and ijson memory by the square of this."""
+
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_UNMARKED = bytes({*range(256)} - {ord('"'), *_STEPS})
+_STRING = re.compile(b'"[^"]*"')
+
+
+class _Shallow:
+    """A JSON text that can be read as long as its values are not nested too deeply."""
+
+    def __init__(self, where: object, file: BinaryIO) -> None:
+        self._where = where
+        self._file = file
+        self._depth = 0
+        self._unfinished = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Read bytes.
+
+        Raises:
+            InputError: they are nested too deeply.
+        """
+        chunk = self._file.read(size)
+        text = (self._unfinished + chunk).replace(rb"\\", b"")
+        marks = _STRING.sub(b"", text.replace(rb"\"", b"").translate(None, _UNMARKED))
+        brackets, string, _ = marks.partition(b'"')
+        depths = [*accumulate(map(_STEPS.__getitem__, brackets), initial=self._depth)]
+        if max(depths) > DEEPEST:
+            raise InputError(f"{self._where}: its values are nested more than {DEEPEST} levels deep")
+        self._depth = depths[-1]
+        self._unfinished = string + (b"\\" if text.endswith(b"\\") else b"")
+        return chunk
 
 
 def elements(path: Path, prefix: str, *, without: Collection[str] = ()) -> Iterator[Entry]:
@@ -284,8 +341,10 @@ def elements(path: Path, prefix: str, *, without: Collection[str] = ()) -> Itera
     with opened(path) as file:
         number = 0
         try:
-            events = ijson.parse(_without_mark(file), use_float=True)
-            for element in ijson.items(_outside(events, prefix, without) if without else events, prefix):
+            text: Any = _Shallow(path, _without_mark(file))
+            if without:
+                text = _outside(ijson.parse(text, use_float=True), prefix, without)
+            for element in ijson.items(text, prefix, use_float=True):
                 number += 1
                 where = f"{path}: entry {number}"
                 if not isinstance(element, dict):
@@ -320,7 +379,7 @@ def value_at(path: Path, prefix: str) -> Any:
 
     with opened(path) as file:
         try:
-            return next(ijson.items(_without_mark(file), prefix, use_float=True), None)
+            return next(ijson.items(_Shallow(path, _without_mark(file)), prefix, use_float=True), None)
         except ijson.JSONError as error:
             damaged(path, error)
 
@@ -350,14 +409,16 @@ def _first_keys(path: Path) -> Mapping[str, None]:
     from ijson.backends import python  # the others fail before the first key if NaN is among the next values
 
     most = 3
+    depth = 0
     keys: dict[str, None] = {}
     with opened(path) as file:
         beginning = BytesIO(_without_mark(file).read(FIRST_KEYS))
         try:
-            for prefix, event, value in python.parse(beginning, multiple_values=True):
-                if prefix == "" and event == "map_key":
+            for event, value in python.basic_parse(beginning, multiple_values=True):
+                depth += event.startswith("start") - event.startswith("end")
+                if depth == 1 and event == "map_key":
                     keys[value] = None
-                if len(keys) == most or (prefix == "" and event == "end_map"):
+                if len(keys) == most or depth == 0:
                     break
         except ijson.JSONError:
             pass  # the rest of it is read when its format is known
@@ -408,4 +469,4 @@ def rows(path: Path) -> Iterator[Entry]:
     table = cells(path)
     _, header = next(table, Cells("", []))
     for where, values in table:
-        yield Entry(where, dict(zip(header, values, strict=True)))
+        yield Entry(where, dict(zip(map(str.strip, header), values, strict=True)))

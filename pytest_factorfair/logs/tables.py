@@ -17,7 +17,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.items import item_in
 from pytest_factorfair.logs.log import Log, LoggedReply
 from pytest_factorfair.logs.messages import asked_in, plain, settings_in
-from pytest_factorfair.logs.reading import Entry, Source, digests
+from pytest_factorfair.logs.reading import Entry, Source, cells, digests
 from pytest_factorfair.models.arguments import AcceptedValues, Arguments, Number, check_line
 from pytest_factorfair.models.logprobs import tokens_in
 from pytest_factorfair.redaction import fit
@@ -52,9 +52,13 @@ def open_table(source: Source, columns: Mapping[str, str]) -> Log:
     """Open a table; ``columns`` are the names of its columns, or dotted paths to them, by what they hold.
 
     Raises:
-        InputError: it lacks a column.
+        InputError: it lacks a column, or has it twice.
     """
     names = {"prompt": "prompt", "text": "text", **columns}
+    header = [*map(str.strip, next(cells(source.path)).values)] if source.shape == "table" else []
+    for name in (*names.values(), *RecordedAnswer.model_fields):
+        if header.count(name) > 1:
+            raise InputError(f"{source.path}: it has {header.count(name)} columns '{fit(name)}': keep one")
     for holds, name in names.items():
         if source.first and _value(source.first, name) is None:
             needed = " and ".join(f"{needed}=NAME" for needed in ("prompt", "text") if needed not in columns)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +107,28 @@ def test_samples_without_a_reply_are_errors(tmp_path: Path, name: str) -> None:
     ]  # fmt: skip
     assert [reply.text for reply in logged] == ["", "", "B", "", "", ""]
     assert [reply.prompt for reply in logged] == [f"Who? {number}" for number in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "samples/0_epoch_1.json is empty: a part of the log is missing"),
+        ('{"id": 5', "Inspect cannot read this log: parse error: premature EOF"),
+        ('{"id": 5}', "Inspect cannot read this log: epoch: Field required"),
+    ],
+)
+def test_samples_that_are_damaged(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], content: str, problem: str
+) -> None:
+    whole, file = written(tmp_path / "log.eval", sample(0, "A")), tmp_path / "damaged.eval"
+    with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(file, "w") as damaged:
+        for name in archive.namelist():
+            damaged.writestr(name, content if name.startswith("samples/") else archive.read(name))
+    with pytest.raises(InputError) as caught:
+        replies(file)
+    gc.collect()  # tasks that a package has forgotten complain when they are collected
+    assert str(caught.value) == f"{file}: {problem}"
+    assert capfd.readouterr().err == ""
 
 
 def test_targets_that_graders_read_name_no_option(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import hashlib
 import json
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.logs.formats import LogArguments, open_log
 from pytest_factorfair.logs.inspect_logs import KEYS
 from pytest_factorfair.logs.log import LoggedReply
+from pytest_factorfair.logs.reading import LONGEST
 from pytest_factorfair.logs.replay import build
 from tests.asking import spec
 from tests.extras import needs
@@ -154,6 +156,7 @@ def test_wrong_file(file: Path) -> None:
         build(spec(f"replay:{written(file, {'prompt': 'a', 'text': ''})}", {"temperature": "0"}))
 
 
+NESTED = b'{"prompt": "[[\\\\\\"[", "text": "b", "further": ' + b"[" * 250 + b"]" * 250 + b"}"
 NO_TOOL = "no known tool writes a JSON document that begins with"
 
 
@@ -174,6 +177,17 @@ NO_TOOL = "no known tool writes a JSON document that begins with"
         (b'{"messages": [{"role": "user", "content": "Who?"}]}', "1: it has no response, and its last message is not the assistant's"),
         (b'{"messages": [{"role": "user", "content": "Who?"}], "response": {"data": [{"b64_json": "iVBO"}]}}', "1: its response is a picture or an embedding; only text is judged"),
         (b'{"messages": [{"role": "user", "content": "Who?"}], "response": {"$ref": "http://127.0.0.1:9/a"}}', '1: its response is not a chat completion: {"$ref": "http://127.0.0.1:9/a"}'),
+        (b"hello", " it contains no answers: it is neither JSON nor a table with rows"),
+        (b"prompt,text\n", " it contains no answers: it is neither JSON nor a table with rows"),
+        (b"prompt, text,text\na,b,c\n", " it has 2 columns 'text': keep one"),
+        (b'{"prompt": "a", "text": ' + b"7" * 5000 + b"}\n", '1: not a JSON object; write {"prompt": ..., "text": ...}'),
+        (b'{"prompt": "a", "text": "' + b"b" * LONGEST + b'"}\n', "1: the line is longer than 16 MB"),
+        (NESTED, "1: its values are nested more than 200 levels deep"),
+        (b"[" + NESTED + b"]", " its values are nested more than 200 levels deep"),
+        (b'{"evalId": "e",\n"x": ' + NESTED + b', "results": {}}', " its values are nested more than 200 levels deep"),
+        (b'{"prompt": "a", "text": ' + b"[" * 50_000, "1: it ends in the middle of a line: a part of the file is missing"),
+        (b'{"messages": [{"role": "user", "content": 5}], "response": "A"}', "1: a message contains 5; only text is judged"),
+        (b'{"messages": [{"role": "user", "content": [{"type": []}]}], "response": "A"}', "1: a message contains []; only text is judged"),
         (b'"prompt","text"\n"a"\n', "2: it has more or fewer values than the header has columns"),
         (b'"prompt","text"\n"a","b\n', "2: unexpected end of data"),
         (b"\x1f\x8b\x08\x00", " the compressed file is damaged, or a part of it is missing"),
@@ -184,6 +198,7 @@ NO_TOOL = "no known tool writes a JSON document that begins with"
         (b"\x89PNG\r\n", " is a picture"),
         (b"\xff\xfe\0\xd8{\0", " begins as text in UTF-16, but is not"),
         (b"abc\0", " is not text"),
+        (b"PK\x05\x06" + b"\0" * 18, " this archive is not a log of Inspect: unpack it first"),
         (b"PK\x03\x04abc", " the archive is damaged, or a part of it is missing"),
     ],
 )  # fmt: skip
@@ -220,6 +235,38 @@ def test_compressed_files_and_utf_16(
     log = open_log(file)
     assert [(reply.prompt, reply.text) for reply in log.replies()] == [("Who?", "Æ"), ("Why,\n\nnot?", "B")]
     assert log.files == {"log": hashlib.sha256(file.read_bytes()).hexdigest()}
+
+
+def test_brackets_in_texts_nest_nothing(file: Path) -> None:
+    """Wherever a text is divided as it is read, also after a backslash."""
+    text = '[[{{\\" ' * 20_000
+    for number in range(4):
+        file.write_text(f"{' ' * number}[{json.dumps({'prompt': text, 'text': 'A'})}]")
+        assert [reply.prompt for reply in replies(file)] == [text]
+    file.write_text(json.dumps({"prompt": text, "text": "A"}))
+    assert [reply.prompt for reply in replies(file)] == [text]
+
+
+def test_spaces_after_commas_of_a_header(file: Path) -> None:
+    file.write_text("prompt, text\nWho?, A\n")
+    assert [(reply.prompt, reply.text) for reply in replies(file)] == [("Who?", " A")]
+
+
+def test_a_pipe_can_be_read_only_once() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "w") as pipe:
+        pipe.write('{"prompt": "a", "text": "A"}\n')
+        pipe.flush()
+        assert complaint(Path(f"/dev/fd/{reading}")).endswith("cannot be read: it is not a regular file")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("", "it is not a regular file"), ("no", "No such file or directory")]
+)
+def test_requests_of_a_batch_that_cannot_be_read(tmp_path: Path, name: str, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        open_log(LOGS / "batch_results.jsonl", LogArguments(requests=str(tmp_path / name)))
+    assert str(caught.value) == f"'{tmp_path / name}' cannot be read: {problem}"
 
 
 def test_a_file_in_utf_16_that_is_cut_short(file: Path) -> None:
@@ -286,7 +333,7 @@ def test_logs_that_inspect_cannot_read(tmp_path: Path) -> None:
     assert complaint(file).startswith(f"{file}: ")
     content["samples"][1]["messages"] = 7
     file.write_text(json.dumps(content))
-    assert complaint(file).startswith(f"{file}: entry 2: messages: ")
+    assert complaint(file).startswith(f"{file}: entry 2: Inspect cannot read this log: messages: ")
     content["samples"][1]["messages"] = [
         {"role": "user", "content": [{"type": "image", "image": "http://127.0.0.1:9/a.png"}]}
     ]

@@ -118,6 +118,15 @@ def test_a_checklist_of_which_nothing_is_asked(project: Project) -> None:
     ]
 
 
+def test_an_unknown_base_is_reported_with_the_line_that_names_it(project: Project) -> None:
+    project.write("own.yaml", "name: own\nextends: nope\n")
+    result = project.run_pytest(MODEL, "--factorfair-checklist=own.yaml")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["ERROR: *own.yaml:2: extends: no shipped checklist is called 'nope'; known: *"]
+    )
+
+
 def test_an_unknown_option_is_pytests_own_error(project: Project) -> None:
     assert project.run_pytest(MODEL, "--factorfair-modell=x").ret == 4
 

@@ -52,7 +52,7 @@ OLDEST = 1000 * 365 * 86_400
 """The maximum age in seconds that can be subtracted from today's date."""
 
 MOST_ANSWERS = 100_000
-"""The largest size: 300 times the paper's, and still planned within seconds."""
+"""The largest size, some 300 times the paper's."""
 
 LARGEST = 2**31 - 1
 """The largest whole number that PostgreSQL stores as an integer."""

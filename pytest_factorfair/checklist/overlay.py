@@ -46,10 +46,7 @@ def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
     chain = (*below, (base / file).resolve())
     if not isinstance(extends.value, str):
         raise extends.error("must be the name of a shipped checklist or the path of a file")
-    try:
-        target = locate(extends.value, relative_to=extends.file.parent, base=base)
-    except InputError as error:
-        raise extends.error(str(error)) from None
+    target = _extended(extends, base)
     if (base / target).resolve() in chain:
         raise extends.error(f"{extends.value} extends this file in turn; a checklist cannot extend itself")
     parent = resolve(target, base, below=chain)
@@ -97,8 +94,20 @@ def size(file: Path, base: Path) -> int:
         lists = [base / file.parent / name for name in named if name.endswith(LINES)]
         total += sum(lines.stat().st_size for lines in lists if exists(lines))
         if "extends" in children and isinstance(children["extends"].value, str):
-            file = locate(children["extends"].value, relative_to=file.parent, base=base)
+            file = _extended(children["extends"], base)
     return total
+
+
+def _extended(extends: Node, base: Path) -> Path:
+    """The file of the checklist that another one extends.
+
+    Raises:
+        ChecklistError: there is none.
+    """
+    try:
+        return locate(str(extends.value), relative_to=extends.file.parent, base=base)
+    except InputError as error:
+        raise extends.error(str(error)) from None
 
 
 def _with_files(root: Node, base: Path) -> Node:

@@ -6,6 +6,7 @@ defaults. A wrong value raises InputError: one line that says where it was given
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -121,6 +122,10 @@ number of jobs.
 """
 
 
+NUMBER = re.compile(r"\d{1,9}")
+"""Matches the number of a shard."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shard:
     """A shard: one of the ``count`` parts of a run, numbered from 1."""
@@ -156,7 +161,7 @@ class Shard:
                     f"{setting.where}: auto finds a Slurm array of one task, such as one task of a larger "
                     f"array that is submitted again; name its shard, such as {index}/8"
                 )
-        if not (separator and index.isdecimal() and count.isdecimal() and base_index.isdecimal()):
+        if not separator or not all(map(NUMBER.fullmatch, (index, count, base_index))):
             raise InputError(
                 f"{setting.where}: expected I/N, such as 2/8, or auto, got '{index}{separator}{count}'"
             )

@@ -51,6 +51,12 @@ UNITS = {"h": 3600, "d": 86_400, "w": 7 * 86_400}
 OLDEST = 1000 * 365 * 86_400
 """The maximum age in seconds that can be subtracted from today's date."""
 
+MOST_ANSWERS = 100_000
+"""The largest size, some 300 times the paper's."""
+
+LARGEST = 2**31 - 1
+"""The largest whole number that PostgreSQL stores as an integer."""
+
 ALIKE = 0.7
 """The ratio of ``difflib`` from which a variable's name counts as a misspelling."""
 
@@ -389,10 +395,12 @@ def _sizes(setting: OptionValue) -> dict[str, int]:
         name, _, number = part.strip().rpartition("=")
         if name not in names:
             raise InputError(f"{setting.where}: unknown size '{name}'{nearest(name, filter(None, names))}")
-        if not number.strip().isdecimal() or int(number) < 1:
+        if names[name] in sizes:
+            raise InputError(f"{setting.where}: '{name or 'N'}' is given twice in '{text}'")
+        if not (number := number.strip()).isdecimal() or not 1 <= float(number) <= MOST_ANSWERS:
             raise InputError(
-                f"{setting.where}: expected N, objective=N, images=N or repeats=N with numbers of at least "
-                f"1, got '{text}'"
+                f"{setting.where}: expected N, objective=N, images=N or repeats=N with numbers from 1 to "
+                f"{MOST_ANSWERS:,}, got '{text}'"
             )
         sizes[names[name]] = int(number)
     return sizes
@@ -406,7 +414,7 @@ def _cluster(setting: OptionValue) -> str | None:
         return None
     if text == "ray":
         return ""
-    if not (text.startswith("ray:") and host and port.isdecimal() and int(port) < 2**16):
+    if not (text.startswith("ray:") and host and port.isdecimal() and float(port) < 2**16):
         raise InputError(f"{setting.where}: expected local, ray or ray:HOST:PORT, got '{text}'")
     return f"{host}:{port}"
 
@@ -421,6 +429,8 @@ def _number(option: RunOption, setting: OptionValue) -> float:
         right, expected = 0 < number < math.inf, "a number above 0"
     elif math.isnan(number) or minimum is None:
         right, expected = not math.isnan(number), "a whole number"
+    elif maximum is None and number > LARGEST:
+        right, expected = False, f"a whole number of at most {LARGEST:,}"
     elif maximum is None:
         right, expected = minimum <= number, f"a whole number of at least {minimum}"
     else:

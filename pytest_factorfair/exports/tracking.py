@@ -55,12 +55,14 @@ def check(target: str, *, where: str) -> None:
     """Refuse a target that nothing can be logged to; ``where`` names the option.
 
     Raises:
-        InputError: the tracker is unknown.
+        InputError: the tracker is unknown, or its folder is a file.
         MissingExtraError: its package is not installed.
     """
-    name, _, _ = target.partition(":")
+    name, _, destination = target.partition(":")
     if name not in TRACKERS:
         raise InputError(f"{where}: there is no tracker '{name}'{nearest(name, TRACKERS)}")
+    if name == "inspect" and Path(destination).is_file():
+        raise InputError(f"{where}: '{destination}' is a file; give a folder for Inspect's logs")
     if find_spec(TRACKERS[name].package) is None:
         raise MissingExtraError(f"{where}={shown_url(target)}", TRACKERS[name].extra)
 

@@ -209,6 +209,15 @@ def test_a_tracker_that_is_down_changes_nothing(project: Project, monkeypatch: p
         )  # fmt: skip
 
 
+@pytest.mark.usefixtures("inspect")
+def test_a_file_in_place_of_the_folder_of_logs(project: Project) -> None:
+    """Refused before anything is asked, not once all is paid for."""
+    project.write("taken", "")
+    result = project.run("FACTORFAIR_LOG=inspect:taken")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*FACTORFAIR_LOG: 'taken' is a file; give a folder for Inspect's logs"])
+
+
 def test_wrong_trackers(project: Project) -> None:
     result = project.run("FACTORFAIR_LOG=mlfow")
     assert result.ret == 4

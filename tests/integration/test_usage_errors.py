@@ -34,8 +34,15 @@ BAD: dict[str, tuple[list[str], str]] = {
     "preset": ([MODEL, "--factorfair-preset=cii"], "--factorfair-preset: unknown value 'cii'; did you mean 'ci'?"),
     "design": ([MODEL, "FACTORFAIR_DESIGN=balance"], "FACTORFAIR_DESIGN: *did you mean 'balanced'?"),
     "truth": ([MODEL, "FACTORFAIR_TRUTH=audit"], "*audit*audited*"),
-    "samples 0": ([MODEL, "--factorfair-samples=0"], "--factorfair-samples: *at least 1, got '0'"),
-    "samples negative": ([MODEL, "--factorfair-samples=-3"], "--factorfair-samples: *at least 1, got '-3'"),
+    "samples 0": ([MODEL, "--factorfair-samples=0"], "--factorfair-samples: *from 1 to 100,000, got '0'"),
+    "samples negative": ([MODEL, "--factorfair-samples=-3"], "--factorfair-samples: *from 1 to 100,000, got '-3'"),
+    "samples too many": ([MODEL, "--factorfair-samples=99999999999999"], "--factorfair-samples: *from 1 to 100,000, got '99999999999999'"),
+    "samples of 5,000 digits": ([MODEL, f"--factorfair-samples={'9' * 5000}"], "--factorfair-samples: *from 1 to 100,000, got '9999*"),
+    "samples twice": ([MODEL, "--factorfair-samples=24,24"], "--factorfair-samples: 'N' is given twice in '24,24'"),
+    "objective twice": ([MODEL, "--factorfair-samples=24,objective=2,objective=4"], "--factorfair-samples: 'objective' is given twice in '24,objective=2,objective=4'"),
+    "shard of 5,000 digits": ([MODEL, f"--factorfair-shard=1/{'9' * 5000}"], "--factorfair-shard: expected I/N, such as 2/8, or auto, got *"),
+    "more calls than a store can count": ([MODEL, "--factorfair-max-calls=2147483648"], "--factorfair-max-calls: expected a whole number of at most 2,147,483,647, got '2147483648'"),
+    "port of 5,000 digits": ([MODEL, f"--factorfair-executor=ray:host:{'9' * 5000}"], "--factorfair-executor: expected local, ray or ray:HOST:PORT, got *"),
     "samples word": ([MODEL, "--factorfair-samples=72,objectiv=3"], "*unknown size 'objectiv'; did you mean 'objective'?"),
     "samples of pictures": ([MODEL, "--factorfair-samples=images=4"], "--factorfair-samples: checklist 'fact_or_fair' asks for text; give N or objective=N"),
     "samples of text": ([MODEL, T2I, "--factorfair-samples=24"], "--factorfair-samples: checklist 'fact_or_fair_t2i' asks for pictures; give images=N"),
@@ -109,6 +116,15 @@ def test_a_checklist_of_which_nothing_is_asked(project: Project) -> None:
     assert [line for line in result.errlines if line] == [
         "ERROR: checklist 'chef' has nothing that preset smoke asks"
     ]
+
+
+def test_an_unknown_base_is_reported_with_the_line_that_names_it(project: Project) -> None:
+    project.write("own.yaml", "name: own\nextends: nope\n")
+    result = project.run_pytest(MODEL, "--factorfair-checklist=own.yaml")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["ERROR: *own.yaml:2: extends: no shipped checklist is called 'nope'; known: *"]
+    )
 
 
 def test_an_unknown_option_is_pytests_own_error(project: Project) -> None:

@@ -61,6 +61,35 @@ def pytest_collection_finish():
 """
 """A ``conftest.py`` with which two runs wait for each other once they have collected."""
 
+GATHERING = """
+import asyncio, os
+from pathlib import Path
+from pytest_factorfair.models import openai_http
+
+each = %d
+
+def gathering(spec):
+    model = openai_http.build(spec)
+    ask, calls = model.ask, 0
+
+    async def gathered(request):
+        nonlocal calls
+        calls += 1
+        if 1 < calls <= 1 + each:  # before its first answer a worker has one call in flight
+            Path(f"waits-{os.getpid()}-{calls}").touch()
+            async with asyncio.timeout(60):
+                while len(list(Path().glob("waits-*"))) < 2 * each:
+                    await asyncio.sleep(0.01)
+        return await ask(request)
+
+    model.ask = gathered
+    return model
+
+def pytest_factorfair_models():
+    return {"hosted_vllm/m": gathering}
+"""
+"""A ``conftest.py`` with which so many calls of each of two workers wait for one another."""
+
 
 def program(name: str) -> str:
     """A program of ``data/programs``, for a process of its own or as a file of a project."""

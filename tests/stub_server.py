@@ -46,8 +46,8 @@ class Script:
     lists parameters that are rejected with a 400. ``resets``, ``cuts`` and ``stalls`` are the shares of requests
     whose connection is dropped, whose reply is cut off, and whose reply takes ``stall`` seconds longer. After
     every ``rate`` requests the server is closed: the first to come closes it for ``window`` seconds, and all that come
-    meanwhile get a 429 that says when it opens. Requests after the first ``held`` wait, except failures, until they are
-    released, by the next script too, or ``crowd`` of them wait. ``server`` names a kind of ``letter_servers``, which answers instead of ``answer``. An images reply has ``pictures`` pictures, whatever the requested number; ``picture`` is merged into
+    meanwhile get a 429 that says when it opens. Requests after the first ``held``, except failures, wait until ``crowd``
+    of them wait, for ``PUT /release``, or for the next script. ``server`` names a kind of ``letter_servers``, which answers instead of ``answer``. An images reply has ``pictures`` pictures, whatever the requested number; ``picture`` is merged into
     each.
     """
 

@@ -96,7 +96,7 @@ def test_a_run_ends_when_its_minutes_are_used_up(project: Project, stub: StubSer
     minutes, calls, clock = 30, 20, LocalLimits.clock
 
     def later(limits: LocalLimits) -> float:
-        return clock(limits) + 60 * minutes * (stub.stats()["requests"] >= calls)
+        return clock(limits) + 60 * minutes * (int(stub.stats()["requests"]) >= calls)
 
     options = (f"--factorfair-max-minutes={minutes}", "--factorfair-max-connections=4")
     with mock.patch.object(LocalLimits, "clock", later):

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from pytest_factorfair.runs.submissions import SPARE_FILES
-from tests.project import Project
+from tests.project import GATHERING, Project
 from tests.servers import StubServer
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
@@ -21,36 +21,8 @@ def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult
     return project.run(url, *arguments, model="hosted_vllm/m")
 
 
-GATHERING = """
-import asyncio, os
-from pathlib import Path
-from pytest_factorfair.models import openai_http
-
-def gathering(spec):
-    model = openai_http.build(spec)
-    ask, calls = model.ask, 0
-
-    async def gathered(request):
-        nonlocal calls
-        calls += 1
-        if 1 < calls <= 1 + 3:  # before its first answer a worker has one call in flight
-            Path(f"waits-{os.getpid()}-{calls}").touch()
-            async with asyncio.timeout(60):
-                while len(list(Path().glob("waits-*"))) < 2 * 3:
-                    await asyncio.sleep(0.01)
-        return await ask(request)
-
-    model.ask = gathered
-    return model
-
-def pytest_factorfair_models():
-    return {"hosted_vllm/m": gathering}
-"""
-"""A ``conftest.py`` with which three calls of each of two workers wait for one another."""
-
-
 def test_workers_divide_the_connections_evenly(project: Project, stub: StubServer) -> None:
-    project.write("conftest.py", GATHERING)
+    project.write("conftest.py", GATHERING % 3)
     stub.script(latency=0.03)
     assert run(project, stub, "-n2", "--factorfair-max-connections=7").ret == 0
     assert stub.stats()["most_in_flight"] <= 2 * 3

@@ -50,7 +50,7 @@ def test_a_server_that_does_all(stub: StubServer, capsys: pytest.CaptureFixture[
 def test_a_server_whose_probabilities_depend_on_other_calls(
     stub: StubServer, capsys: pytest.CaptureFixture[str], server: str, shift: float
 ) -> None:
-    before_others = 3 + 2 + 2 * QUESTIONS  # in words, as JSON, probes, and each question alone and again
+    before_others = 3 + 2 + 2 * QUESTIONS  # words, JSON and its probe; two probes; each question twice
     stub.script(server=server, held=before_others, crowd=QUESTIONS)
     observations = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}")
     held = re.escape(f"yes: the letters hold {letter_servers.MASS:.1%} of the probability")

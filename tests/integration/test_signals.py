@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests import forkserver
-from tests.project import Project, program, split
+from tests.project import GATHERING, Project, program, split
 from tests.servers import StubServer
 
 CONNECTIONS = 4
@@ -69,6 +69,7 @@ def check_kept(project: Project, stub: StubServer) -> None:
 
 def test_workers_ask_no_more_after_a_signal(project: Project, stub: StubServer) -> None:
     """Calls are under way as the controller ends the run, and are answered while it waits for them."""
+    project.write("conftest.py", GATHERING % (CONNECTIONS // 2))
     stub.script(held=TOLD)
     process = start(project, stub, "-n2", "-k", "subjective", stdout=subprocess.DEVNULL)
     while stub.stats()["requests"] < TOLD + CONNECTIONS:

@@ -74,12 +74,15 @@ class Started:
         return int(self.stub.stats()["requests"])
 
     def wait_for_calls(self, calls: int) -> None:
-        while self.paid < calls:
+        self.wait_until(lambda: self.paid >= calls)
+
+    def wait_until(self, happened: Callable[[], bool]) -> None:
+        while not happened():
             assert self._running.poll() is None
             time.sleep(0.005)
 
     def wait_until_nothing_is_asked(self) -> int:
-        """Release held calls, and wait until none is in flight and none has followed for a while; all there were."""
+        """Release held calls, wait until none is in flight or has followed for a while, and return their number."""
         self.stub.release()
         still, calls = 0, -1
         while still < 20:
@@ -90,7 +93,7 @@ class Started:
         return calls
 
     def end(self) -> str:
-        """Release held calls, and wait for the end; what was printed."""
+        """Release held calls, and return what the run has printed once it has ended."""
         self.stub.release()
         output = self._running.communicate()[0]
         assert "INTERNALERROR" not in output
@@ -166,8 +169,7 @@ def test_deleted_rows_are_noticed_at_the_end_and_rescued(project: Project, stub:
     stub.script(held=HELD)
     run = Started(project, stub, WORKERS)
     run.wait_for_calls(HELD)
-    while len(stored(project)) < HELD:
-        time.sleep(0.005)
+    run.wait_until(lambda: len(stored(project)) == HELD)
     with closing(sqlite3.connect(file(project), timeout=30)) as connection, connection:
         deleted = connection.execute("delete from responses").rowcount
     assert deleted == HELD

@@ -86,7 +86,7 @@ def _check_archive(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-    except (zipfile.BadZipFile, OSError):
+    except (zipfile.BadZipFile, OSError, NotImplementedError):
         raise InputError(f"{path}: the archive is damaged, or a part of it is missing") from None
     if any(member.flag_bits & 1 for member in members):
         raise InputError(f"{path}: the archive is encrypted: decrypt it first")

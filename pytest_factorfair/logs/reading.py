@@ -420,7 +420,7 @@ def _first_keys(path: Path) -> Mapping[str, None]:
                     keys[value] = None
                 if len(keys) == most or depth == 0:
                     break
-        except ijson.JSONError:
+        except (ijson.JSONError, ValueError):  # the latter is json's, about an escape in a text
             pass  # the rest of it is read when its format is known
     return keys
 
@@ -448,7 +448,7 @@ def cells(path: Path) -> Iterator[Cells]:
             for values in table:
                 number = table.line_num
                 columns = columns or len(values)
-                if len(values) == columns:
+                if len(values) == columns and values:
                     yield Cells(f"{path}:{number}", values)
                 elif values:
                     raise InputError(

@@ -177,6 +177,7 @@ NO_TOOL = "no known tool writes a JSON document that begins with"
         (b'{"messages": [{"role": "user", "content": "Who?"}]}', "1: it has no response, and its last message is not the assistant's"),
         (b'{"messages": [{"role": "user", "content": "Who?"}], "response": {"data": [{"b64_json": "iVBO"}]}}', "1: its response is a picture or an embedding; only text is judged"),
         (b'{"messages": [{"role": "user", "content": "Who?"}], "response": {"$ref": "http://127.0.0.1:9/a"}}', '1: its response is not a chat completion: {"$ref": "http://127.0.0.1:9/a"}'),
+        (b'{"prompt": "\\x", "text": "b"}\n', '1: not a JSON object; write {"prompt": ..., "text": ...}'),
         (b"hello", " it contains no answers: it is neither JSON nor a table with rows"),
         (b"prompt,text\n", " it contains no answers: it is neither JSON nor a table with rows"),
         (b"prompt, text,text\na,b,c\n", " it has 2 columns 'text': keep one"),
@@ -247,8 +248,9 @@ def test_brackets_in_texts_nest_nothing(file: Path) -> None:
     assert [reply.prompt for reply in replies(file)] == [text]
 
 
-def test_spaces_after_commas_of_a_header(file: Path) -> None:
-    file.write_text("prompt, text\nWho?, A\n")
+@pytest.mark.parametrize("before", ["", "\n\n"])
+def test_spaces_in_a_header_and_lines_before_it(file: Path, before: str) -> None:
+    file.write_text(f"{before}prompt, text\nWho?, A\n")
     assert [(reply.prompt, reply.text) for reply in replies(file)] == [("Who?", " A")]
 
 

@@ -555,3 +555,10 @@ class ReasonShare:
     unparsed: int
     errors: int
     quotations: tuple[str, ...]
+
+
+class ReasonCitations(NamedTuple):
+    """The shares of reasons that cite each thing, and why some reasons are missing."""
+
+    shares: tuple[ReasonShare, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import reports
-from pytest_factorfair.domain import Summary
+from pytest_factorfair.domain import ReasonCitations, Summary
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.runs.looks import Looks
 from pytest_factorfair.runs.planning.lock import terms
-from pytest_factorfair.runs.reasons import ReasonCitations, explain
 from pytest_factorfair.runs.summary import illustrated, summarise
 from pytest_factorfair.wings import Wing
 
@@ -108,6 +107,8 @@ class Conclusion:
     def ask_for_reasons(self) -> None:
         """Ask the models for their reasons, after everything that is scored."""
         if self._run.explained:
+            from pytest_factorfair.runs.reasons import explain
+
             self._reasons = explain(self._execution, self._ledger, self._meter)
 
     def write(self, incomplete: IncompleteRun | None) -> Result:

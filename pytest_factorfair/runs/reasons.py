@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair.benchmarks import benchmark_of
-from pytest_factorfair.domain import CITATIONS, Reason, ReasonShare
+from pytest_factorfair.domain import CITATIONS, Reason, ReasonCitations, ReasonShare
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilson
 
@@ -60,13 +60,6 @@ def reason_shares(reasons: Mapping[ReasonContext, Sequence[Reason]]) -> Iterator
                     text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..." for text in quoted
                 ),
             )
-
-
-class ReasonCitations(NamedTuple):
-    """The shares of reasons that cite each thing, and why some reasons are missing."""
-
-    shares: tuple[ReasonShare, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def explain(execution: Execution, ledger: Ledger, progress: Meter) -> ReasonCitations:

@@ -25,6 +25,7 @@ from pytest_factorfair.domain import (
     Illustration,
     InfluentialTopic,
     PlanTerms,
+    ReasonCitations,
     Record,
     ReportedOutcome,
     Summary,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.runs.execution import Execution
     from pytest_factorfair.runs.ledger import IncompleteRun, Ledger, StartTime
     from pytest_factorfair.runs.looks import LooksResult
-    from pytest_factorfair.runs.reasons import ReasonCitations
     from pytest_factorfair.runs.run import Run
     from pytest_factorfair.statistics.confusion import Confusion
     from pytest_factorfair.store import CallTexts

@@ -224,6 +224,7 @@ def test_a_scan_of_too_few_answers_is_not_passed(tmp_path: Path) -> None:
         gate=[gate],
         samples=1,
         declines="missing",
+        first_replies=0,
         progress=False,
     )
     (verdict,) = run.summary.gates

@@ -112,7 +112,7 @@ def pytest_factorfair_read_answer(response):
 
 def test_a_repeated_exception_has_one_line(house: Project) -> None:
     house.write("conftest.py", RAISING)
-    result = house.run("-p", "no:xdist")
+    result = house.run("-p", "no:xdist", "FACTORFAIR_FIRST_REPLIES=0")
     result.assert_outcomes(failed=CASES)
     lines = between(result.outlines, "FAILURES", "short test summary info")
     assert sum(line.startswith("E ") for line in lines) == 1

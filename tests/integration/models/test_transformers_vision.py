@@ -86,9 +86,9 @@ def test_a_model_that_sees_nothing_ends_the_run(project: Project, folder: Path) 
         "-n0", "--factorfair-model=sim:uniform", f"--factorfair-checklist={FEW_PORTRAITS}",
         "--factorfair-samples=images=1", f"--factorfair-detector=transformers:{folder}?device=cpu",
     )  # fmt: skip
-    assert result.ret != 0
-    result.stdout.fnmatch_lines(
-        ["*its model does not see pictures: shown a red and a blue square, it answered *"]
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: *its model does not see pictures: shown a red and a blue square, it answered *"]
     )
 
 

@@ -66,7 +66,7 @@ import asyncio, os
 from pathlib import Path
 from pytest_factorfair.models import openai_http
 
-each = %d
+per_worker = %d
 
 def gathering(spec):
     model = openai_http.build(spec)
@@ -75,10 +75,10 @@ def gathering(spec):
     async def gathered(request):
         nonlocal calls
         calls += 1
-        if 1 < calls <= 1 + each:  # before its first answer a worker has one call in flight
+        if 1 < calls <= 1 + per_worker:  # before its first answer a worker has one call in flight
             Path(f"waits-{os.getpid()}-{calls}").touch()
             async with asyncio.timeout(60):
-                while len(list(Path().glob("waits-*"))) < 2 * each:
+                while len(list(Path().glob("waits-*"))) < 2 * per_worker:
                     await asyncio.sleep(0.01)
         return await ask(request)
 

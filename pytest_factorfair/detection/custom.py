@@ -40,7 +40,9 @@ def coerce(user_object: Any, spec: DetectorSpec) -> Detector:
 
     Raises:
         InputError: the object is none of these, or the factory raises.
+        MissingExtraError: the package that reads pictures is not installed.
     """
+    spec.need("images", modules=["PIL"])
     if _is_factory(user_object):
         try:
             user_object = user_object()
@@ -102,8 +104,8 @@ class FunctionDetector:
         if words and lacking:
             raise InputError(
                 f"{name} returned {' and '.join(words)}, and the checklist asks about {' and '.join(lacking)}"
-                f", too: return that ('{UNCLEAR}' where it cannot be told), or narrow the checklist to what "
-                f"it perceives (only: {{attributes: [{', '.join(words)}]}})"
+                f", too: return that ('{UNCLEAR}' if a picture does not show it), or narrow the checklist to "
+                f"what it perceives (only: {{attributes: [{', '.join(words)}]}})"
             )
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:

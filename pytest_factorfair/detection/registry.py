@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -50,10 +50,10 @@ class DetectorSpec:
             if name not in names:
                 raise self.wrong(f"'{self.kind}' has no option '{name}'{nearest(name, names)}")
 
-    def need(self, *extras: str) -> None:
-        """Raise MissingExtraError if an extra is not installed."""
+    def need(self, *extras: str, modules: Sequence[str] = ()) -> None:
+        """Raise MissingExtraError if one of the extras' ``modules``, by default all, is not installed."""
         for extra in extras:
-            if not all(map(find_spec, _NEEDED[extra])):
+            if not all(map(find_spec, modules or _NEEDED[extra])):
                 raise MissingExtraError(f"detector '{self.text}'", extra)
 
     def choice(self, name: str, offered: Iterable[str]) -> str:

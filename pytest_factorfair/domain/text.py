@@ -45,7 +45,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def first_few(words: Sequence[str], most: int, noun: str = "") -> list[str]:
-    """The first of many words, then how many others there are: ``["a", "b", "7 more"]``, or 7 of a noun."""
+    """The first of many words, then the number of others: ``["a", "b", "7 more"]``, or ``"7 others"``."""
     others = len(words) - most
     if others <= 0:
         return [*words]

@@ -28,11 +28,11 @@ HOPELESS = 20
 class Asking(NamedTuple):
     """How more answers can be had.
 
-    ``given`` says what holds the answers of models that cannot be asked: a log or a folder, by model.
+    ``sources`` say what holds the answers of models that cannot be asked: a log or a folder, by model.
     ``option`` is what to type for so many times the answers to a gate's score.
     """
 
-    given: Mapping[str, str] = MappingProxyType({})
+    sources: Mapping[str, str] = MappingProxyType({})
     option: Callable[[Gate, Measurement, float], str] = lambda _gate, _score, _times: "--factorfair-samples"
 
 
@@ -143,7 +143,7 @@ def _worst(score: GatedScore, measurement: Measurement, finding: Finding) -> Seq
 
 def _next_step(score: GatedScore, measurement: Measurement, finding: Finding, asking: Asking) -> str:
     """What to do if more answers are needed; else nothing."""
-    source, step = asking.given.get(measurement.model), ""
+    source, step = asking.sources.get(measurement.model), ""
     match finding.lack:
         case "answers" | "clarity" if not measurement.narrowed_by_repeats:
             step = "repeats of the same questions hardly help: add others, move the limit, or accept it"
@@ -182,7 +182,7 @@ def _more_answers(score: GatedScore, measurement: Measurement, finding: Finding,
     if times >= HOPELESS:
         return "the score lies on its limit, where more answers hardly help: move the limit, or accept it"
     times = max(ceil(times), 2)
-    source = asking.given.get(measurement.model)
+    source = asking.sources.get(measurement.model)
     return (
         f"{f'judge a {source} with' if source else 'ask for'} about {times} times as many answers "
         f"({asking.option(gate, measurement, times)})"

@@ -99,7 +99,7 @@ def release(  # noqa: PLR0913 - a release is the sum of many things
 
 
 def release_of(summary: Summary) -> ReleaseVerdict | None:
-    """The release that the verdicts of a report add up to; the reasons of its run are not known any more."""
+    """The release that the verdicts of a report add up to, without what kept its run from deciding."""
     return release(
         summary.gates,
         summary.unjudged,

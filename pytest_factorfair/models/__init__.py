@@ -5,7 +5,7 @@
 simulations.
 """
 
-from pytest_factorfair.models.protocol import Model, deterministic, given
+from pytest_factorfair.models.protocol import Model, deterministic, source_of
 from pytest_factorfair.models.registry import Factory, build, modality, replicable
 from pytest_factorfair.models.spec import ModelSpec, slug
 
@@ -15,8 +15,8 @@ __all__ = [
     "ModelSpec",
     "build",
     "deterministic",
-    "given",
     "modality",
     "replicable",
     "slug",
+    "source_of",
 ]

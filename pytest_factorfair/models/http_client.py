@@ -36,7 +36,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 def proxy(url: str) -> str | None:
     """The proxy that the environment sets for a URL, as httpx reads it; None without one.
 
-    urllib has ALL_PROXY among its proxies, but uses none for it; NO_PROXY may name a host with its port.
+    urllib reads ALL_PROXY, but does not use it; NO_PROXY may name a host with its port.
     """
     parts, proxies = urlsplit(url), getproxies()
     host, address = parts.hostname or "", proxies.get(parts.scheme) or proxies.get("all")
@@ -55,7 +55,7 @@ def through(address: str | None) -> str:
 
 
 def _is_http(address: str) -> bool:
-    """Whether an address is that of an HTTP proxy: aiohttp would take one of SOCKS for it."""
+    """Whether an address is that of an HTTP proxy; aiohttp would speak HTTP to a SOCKS proxy, too."""
     try:
         parts = urlsplit(address)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -76,7 +76,7 @@ def check_host(spec: str, url: str) -> None:
     """Check that the host of a model's service can be resolved, unless a proxy resolves it.
 
     Raises:
-        InputError: it cannot be resolved, or the proxy is none for HTTP.
+        InputError: it cannot be resolved, or the proxy is not an HTTP proxy.
     """
     host = urlsplit(url).hostname
     if host is None:
@@ -85,7 +85,7 @@ def check_host(spec: str, url: str) -> None:
         if not _is_http(address):
             raise InputError(
                 f"model '{spec}': the environment's proxy {shown_url(address)} is not http://HOST:PORT: set "
-                f"{urlsplit(url).scheme.upper()}_PROXY to such a one, or name '{host}' in NO_PROXY"
+                f"{urlsplit(url).scheme.upper()}_PROXY to an HTTP proxy, or name '{host}' in NO_PROXY"
             )
         return
     try:

@@ -66,13 +66,13 @@ def deterministic(identity: Mapping[str, object], dropped: Collection[str] = ())
     return at_zero and "temperature" not in dropped
 
 
-GIVEN: Mapping[object, str] = {"replay": "log", "images": "folder"}
+SOURCES: Mapping[object, str] = {"replay": "log", "images": "folder"}
 """What holds the answers of models that cannot be asked, by provider."""
 
 
-def given(model: Model) -> str:
+def source_of(model: Model) -> str:
     """What holds the model's answers if they exist already: a log, or a folder of pictures; else empty."""
-    return GIVEN.get(model.identity.get("provider"), "")
+    return SOURCES.get(model.identity.get("provider"), "")
 
 
 def stored_name(model: Model) -> str:

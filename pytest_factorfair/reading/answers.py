@@ -69,7 +69,7 @@ _THAI = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _FIRST_WORDS = re.compile(
     rf"(?:\s*(?:[{_CHINESE}]{{1,2}}|[{_THAI}]{{1,5}}|[^\s{_CHINESE}{_THAI}]+)){{0,{WORDS}}}"
 )
-"""The first words; in scripts without spaces, so many characters as words usually have.
+"""The first words; in scripts without spaces, as many characters as words usually have.
 
 These are the scripts of Chinese and Japanese, and of Thai, Lao, Burmese and Khmer.
 """

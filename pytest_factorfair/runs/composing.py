@@ -79,7 +79,7 @@ def _matched(run: Run) -> Run:
         for spec, model in run.models.items()
         if (match := getattr(model, "matched", None)) is not None
     }
-    if not any(map(models.given, run.models.values())):
+    if not any(map(models.source_of, run.models.values())):
         return run
     return replace(run, models={**run.models, **matched}, settings=replace(run.settings, looks=1))
 

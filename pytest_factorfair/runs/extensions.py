@@ -42,7 +42,7 @@ class Extension(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """A hook as one of its implementations: messages say ``where`` that is."""
+    """An implementation of a hook; ``where`` names it in messages."""
 
     where: str
     call: Callable[[], object]

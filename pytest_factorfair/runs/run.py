@@ -27,7 +27,7 @@ from pytest_factorfair.domain import (
     Sampling,
     asked,
 )
-from pytest_factorfair.models import given, prices
+from pytest_factorfair.models import prices, source_of
 
 if TYPE_CHECKING:
     from pytest_factorfair.benchmarks.measurement import Counts
@@ -194,24 +194,24 @@ class Run:
         if self.looking is not None and model is self.looking.model:
             return self.looking.price
         own_price = prices.of(model)
-        return own_price if given(model) else self.given_price or own_price
+        return own_price if source_of(model) else self.given_price or own_price
 
     def batch_price(self, model: Model) -> Price | None:
         """The price of a model's answers by batch; if it is unknown, the price of single calls."""
-        if given(model):
+        if source_of(model):
             return self.price(model)
         return self.given_price or getattr(model, "batch_price", None) or self.price(model)
 
     def logged(self, model: Model) -> bool:
         """Whether the model's replies are those of a log."""
-        return given(model) == "log"
+        return source_of(model) == "log"
 
     @property
     def can_look_again(self) -> bool:
         """Whether it has topics about which undecided gates may ask for more answers."""
         cases = ((assignment.checklist, assignment.case) for assignment in self.assignments)
         topics = (topic for checklist, case in cases for topic in benchmark_of(checklist).topics(case))
-        return next(topics, None) is not None and not any(map(given, self.models.values()))
+        return next(topics, None) is not None and not any(map(source_of, self.models.values()))
 
     def other_modes(self, model: object) -> tuple[AnswerMode, ...]:
         """Other answer modes in which the model could return a letter alone."""

@@ -68,7 +68,7 @@ def gemma(target: Path) -> Path:
 
 @contextmanager
 def router(first: str, other: str) -> Iterator[str]:
-    """The address of a server that asks the other server a tenth of the questions, told by their text."""
+    """The address of a server that passes a tenth of the questions, chosen by their text, to the other one."""
 
     class Router(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -124,3 +124,4 @@ def test_two_models(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         router(first, other) as url,
     ):
         assert judged(project, "Gemma 3 answers a tenth", url) == "failed"
+    assert "in 5 of 48 questions" in project.report()["gates"][0]["reason"]

@@ -20,7 +20,7 @@ from tests.servers import StubServer
 from tests.unit.checklist.files import fact_or_fair
 
 CONNECTIONS = 64
-"""Calls in flight at most, unless a run is told otherwise."""
+"""The most calls in flight by default."""
 
 SAMPLES, OBJECTIVE = 24, 4
 """Of the smoke preset: answers to each of 4 topics in 4 contexts, and to each of 8 objective cases."""

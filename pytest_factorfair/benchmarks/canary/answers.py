@@ -115,8 +115,10 @@ class CanaryAnswers:
     @property
     def counts(self) -> Mapping[str, Counter[str]]:
         """How often each answer was given, for questions with enough of them; refusing is an answer, too."""
-        given = {id_: [reply for reply in replies if reply != ERROR] for id_, replies in self.replies.items()}
-        return {id_: Counter(replies) for id_, replies in given.items() if len(replies) >= FEWEST}
+        answers = {
+            id_: [reply for reply in replies if reply != ERROR] for id_, replies in self.replies.items()
+        }
+        return {id_: Counter(replies) for id_, replies in answers.items() if len(replies) >= FEWEST}
 
     @property
     def one_sided(self) -> str:
@@ -157,12 +159,12 @@ def weakness(questions: Sequence[IntArray], asked: IntArray) -> Weakness | None:
     if chance >= POWER:
         return None
     aim = POWER if chance >= NOTICED else NOTICED
-    more = (more for more in MORE_REPEATS if more > asked.max() and noticed(more) >= aim)
+    enough = (repeats for repeats in MORE_REPEATS if repeats > asked.max() and noticed(repeats) >= aim)
     reason, remedy = "answers vary too much", "lower the temperature"
     if len(questions) < ENOUGH_QUESTIONS:
         reason, remedy = "the questions are too few", f"ask at least {ENOUGH_QUESTIONS} questions"
-    elif enough := next(more, None):
-        remedy = f"ask with --factorfair-samples=repeats={enough}"
+    elif repeats := next(enough, None):
+        remedy = f"ask with --factorfair-samples=repeats={repeats}"
     elif max(counts.sum() for counts in questions) < BASELINE_REPEATS:
         remedy = f"make the baseline again: without --factorfair-samples, it has {BASELINE_REPEATS} repeats"
     seen = f"a change in {CHANGED:.0%} of the questions is seen in about {100 * chance:.0f} of 100 runs"

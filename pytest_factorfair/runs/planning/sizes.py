@@ -16,7 +16,7 @@ from pytest_factorfair.benchmarks.measurement import CORRECTED, Measurement, Top
 from pytest_factorfair.domain import Gate, Sampling, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates.levels import levels
-from pytest_factorfair.models import given
+from pytest_factorfair.models import source_of
 from pytest_factorfair.runs.run import SIZES, Assignment, Run
 from pytest_factorfair.runs.tabulating import deterministic
 
@@ -74,7 +74,7 @@ def _option(run: Run, raised_sizes: Mapping[str, int]) -> str:
 
 def _remedy(run: Run, option: str, *, archived: bool) -> str:
     """The end of the message: an option that asks for more answers, or what holds as many."""
-    sources = asking(run).given
+    sources = asking(run).sources
     if not sources:
         return f": run pytest with {option}" if archived else f": {option}"
     spec, source = next(iter(sources.items()))
@@ -87,11 +87,13 @@ def _remedy(run: Run, option: str, *, archived: bool) -> str:
 
 def asking(run: Run) -> gating.Asking:
     """How the run gets more answers, for the advice of its verdicts."""
-    sources = {spec: given(model) for spec, model in run.models.items()}
-    return gating.Asking({spec: source for spec, source in sources.items() if source}, partial(_times, run))
+    sources = {spec: source_of(model) for spec, model in run.models.items()}
+    return gating.Asking(
+        {spec: source for spec, source in sources.items() if source}, partial(_multiplied, run)
+    )
 
 
-def _times(run: Run, gate: Gate, score: Measurement, times: float) -> str:
+def _multiplied(run: Run, gate: Gate, score: Measurement, times: float) -> str:
     """The option that asks for so many times the answers of the last look at once; no size if unknown."""
     at_once = _AnswersAtLastLook(replace(run, settings=replace(run.settings, looks=1)))
     answers = at_once.answers(score, run.sampling)

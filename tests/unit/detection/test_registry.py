@@ -72,7 +72,7 @@ def test_wrong_specs_are_one_line(
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("text", "missing", "extra"), [("sim", "onnxruntime", "images"), ("sim", "cv2", "images"), ("clip:.?faces=whole", "torch", "transformers")])  # fmt: skip
+@pytest.mark.parametrize(("text", "missing", "extra"), [("sim", "onnxruntime", "images"), ("sim", "cv2", "images"), ("python:ast:dump", "PIL", "images"), ("openai/m", "PIL", "images"), ("clip:.?faces=whole", "torch", "transformers")])  # fmt: skip
 def test_a_missing_extra(
     text: str, missing: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

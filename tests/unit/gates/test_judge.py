@@ -93,14 +93,14 @@ def test_a_verdict_says_which_score_it_is_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "step"),
+    ("sources", "step"),
     [
         ({}, "ask for about {} times as many answers (--factorfair-samples=9)"),
         ({"sim:uniform": "log"}, "judge a log with about {} times as many answers (--factorfair-samples=9)"),
         ({"another": "log"}, "ask for about {} times as many answers (--factorfair-samples=9)"),
     ],
 )
-def test_an_undecided_verdict_says_what_to_type(given: Mapping[str, str], step: str) -> None:
+def test_an_undecided_verdict_says_what_to_type(sources: Mapping[str, str], step: str) -> None:
     """The run knows the size that has so many times the answers, and which models cannot be asked."""
     sized: list[float] = []
 
@@ -109,7 +109,7 @@ def test_an_undecided_verdict_says_what_to_type(given: Mapping[str, str], step: 
         sized.append(times)
         return "--factorfair-samples=9"
 
-    terms = Terms(asking=Asking(given, option))
+    terms = Terms(asking=Asking(sources, option))
     close = [objective([[[65, 35], [35, 65]]])]
     (verdict,) = judge([parse("s_fact >= 0.7")], close, incomplete=None, terms=terms)
     assert verdict.explanation is not None

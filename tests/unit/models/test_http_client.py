@@ -53,7 +53,7 @@ def test_the_proxy_for_all_schemes(
 @pytest.mark.parametrize(
     "address", ["socks5://p.test:1080", "p.test:1:1", "http://", "ftp://p.test", "http://[::1"]
 )
-def test_a_proxy_that_is_none_for_http(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_a_proxy_that_is_not_for_http(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("ALL_PROXY", address)
     problem = r"^model 'm': the environment's proxy .* is not http://HOST:PORT: set HTTPS_PROXY .* 'model.test' in NO_PROXY$"
     with pytest.raises(InputError, match=problem):
